@@ -43,17 +43,19 @@ BEGIN
   GET DIAGNOSTICS looked_at = ROW_COUNT;
   IF looked_at > 0 THEN RETURN looked_at; END IF;
 
-  -- What goes with the user's row goes before it, as one statement would not be bounded.
+  -- What goes with the user's row goes before it, as one statement would not be bounded; so does what would name nobody.
   FOR belonging IN
-    SELECT c.conrelid::regclass AS place, a.attname AS person
+    SELECT c.conrelid::regclass AS place, a.attname AS person, c.confdeltype AS fate
     FROM pg_constraint c
     JOIN pg_class t ON t.oid = c.conrelid
     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
-    WHERE c.contype = 'f' AND c.confrelid = 'users'::regclass AND c.confdeltype = 'c'
+    WHERE c.contype = 'f' AND c.confrelid = 'users'::regclass AND c.confdeltype IN ('c', 'n')
       -- Rows of two partitions may have one ctid. Each partition has the constraint too.
       AND t.relkind = 'r'
   LOOP
-    EXECUTE format('DELETE FROM %s WHERE ctid IN (SELECT ctid FROM %1$s WHERE %I = $1 AND created_at <= $2 LIMIT $3)',
+    EXECUTE format(
+      CASE belonging.fate WHEN 'c' THEN 'DELETE FROM %1$s' ELSE 'UPDATE %1$s SET %2$I = NULL' END
+        || ' WHERE ctid IN (SELECT ctid FROM %1$s WHERE %2$I = $1 AND created_at <= $2 LIMIT $3)',
       belonging.place, belonging.person) USING deletion.user_id, deletion.requested_at, answers;
     GET DIAGNOSTICS looked_at = ROW_COUNT;
     IF looked_at > 0 THEN RETURN looked_at; END IF;

@@ -103,7 +103,7 @@ describe('what is kept of people', () => {
   it('of a module names its user by id, and has a time, so that a deletion tells what came before it', async () => {
     const without = await app.sql(`
       SELECT conrelid::regclass AS table FROM pg_constraint
-      WHERE contype = 'f' AND confrelid = 'users'::regclass AND confdeltype = 'c' AND (
+      WHERE contype = 'f' AND confrelid = 'users'::regclass AND confdeltype IN ('c', 'n') AND (
         confkey <> (SELECT conkey FROM pg_constraint WHERE conname = 'users_pkey')
         OR NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'created_at'))`);
     expect(without).toEqual([]);
@@ -255,6 +255,42 @@ describe('DELETE /users/me', () => {
     step.mockRestore();
     await app.nest.get(Deletions).complete();
     expect([await left(), (await app.sql('SELECT FROM account_deletions')).length]).toEqual([0, 0]);
+  });
+
+  it('has rows of modules that outlive a user name nobody, in steps, but for those from after a new sign-in', async () => {
+    await app.sql(`
+      CREATE TABLE reviews (
+        id integer PRIMARY KEY, writer uuid REFERENCES users ON DELETE SET NULL, created_at timestamptz NOT NULL
+      );
+      ALTER TABLE reviews OWNER TO savings`);
+    const { user, other } = await somebody();
+    const fill = (who: SignedIn, from: number, to: number) =>
+      app.sql('INSERT INTO reviews SELECT n, $1, now() FROM generate_series($2::integer, $3) n', [
+        who.user.id,
+        from,
+        to,
+      ]);
+    await fill(user, 1, 45);
+    await fill(other, 46, 50);
+    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect((await remove(user)).body.data.stays).toBe(true);
+    await fill(await app.signIn(user.wallet), 51, 52);
+    await app.sql('DELETE FROM idempotency_keys WHERE user_id = $1', [user.user.id]);
+    const [{ done }] = await app.sql<{ done: number }>('SELECT go_on_deleting(20, 20) AS done');
+    const counts = async (): Promise<number[]> => {
+      const [row] = await app.sql<Record<string, number>>(
+        `SELECT count(*) FILTER (WHERE writer IS NULL)::int AS nobody, count(*) FILTER (WHERE writer = $1)::int AS own,
+           count(*) FILTER (WHERE writer = $2)::int AS other FROM reviews`,
+        [user.user.id, other.user.id],
+      );
+      return Object.values(row);
+    };
+    expect([done, await counts()]).toEqual([20, [20, 27, 5]]);
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
+    expect(await counts()).toEqual([45, 2, 5]);
+    await app.sql('DROP TABLE reviews');
   });
 
   it("takes what modules keep of a user along in steps, whether or not the user's row stays", async () => {

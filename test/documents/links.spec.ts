@@ -97,14 +97,32 @@ it('a link, an anchor, a path and a script that are not there are found', () => 
   expect(brokenPaths('CONTRIBUTING.md', '`src/main.ts`, `dist/src/main.js`, `platform/errors/`')).toEqual([]);
 });
 
+/** The documents to which one leads by a link. */
+function linkedFrom(document: string): string[] {
+  const links = [...read(document).matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)];
+  return links
+    .map(([, link]) => path.join(path.dirname(document), link))
+    .map((target) =>
+      existsSync(path.join(ROOT, target, 'README.md')) ? path.join(target, 'README.md') : target,
+    )
+    .filter((file) => documents.includes(file));
+}
+
+it.each([
+  ['how a deposit gets its status', /^## How a deposit gets its status$/m],
+  ['which file answers GET /pools', /^\| `GET \/pools`.*pools\.controller\.ts/m],
+  ['how to add a topic of events', /^# A topic$/m],
+  ['what a 503 means', /^## 503$/m],
+  ["how to restore yesterday's database", /how to bring the database back to any moment, such as yesterday/],
+])('README.md leads to %s within two links', (_, answer) => {
+  const first = linkedFrom('README.md');
+  const near = new Set(['README.md', ...first, ...first.flatMap(linkedFrom)]);
+  expect([...near].some((document) => answer.test(read(document)))).toBe(true);
+});
+
 it('every document is reached from README.md', () => {
   const reached = new Set(['README.md']);
-  for (const document of reached)
-    for (const [, link] of read(document).matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)) {
-      const target = path.join(path.dirname(document), link);
-      const file = existsSync(path.join(ROOT, target, 'README.md')) ? path.join(target, 'README.md') : target;
-      if (documents.includes(file)) reached.add(file);
-    }
+  for (const document of reached) for (const file of linkedFrom(document)) reached.add(file);
   const alone = documents.filter((document) => !reached.has(document));
   expect(alone.filter((document) => !/^(docs\/runbooks|test\/vectors)\//.test(document))).toEqual([]);
 });

@@ -4,6 +4,8 @@ import { CONTRACTS } from '#verify/checks/chain.sql';
 import { type Ask, EndpointRotation } from '#verify/checks/endpoint-rotation';
 import type { Findings } from '#verify/checks/findings';
 import { NEXT_POOLS } from '#verify/checks/pools.sql';
+import { BalanceComparison } from '#verify/shares/balances';
+import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
 
 /** The chain with a limit of calls in each round. */
 export interface CappedChain {
@@ -66,12 +68,33 @@ export class ChainWalk {
     await this.comparison(client, findings).counts(some);
   }
 
-  /** Asks again for these values, of contracts or pools. */
+  /**
+   * The shares of the next accounts of vaults after one.
+   * @returns the last one, null at the end; and how many accounts are done
+   */
+  async shares(
+    client: Client,
+    after: string,
+    findings: Findings,
+  ): Promise<{ last: string | null; accounts: number }> {
+    const { rows } = await client.query<{ key: string }>(NEXT_HOLDERS, [
+      ...after.split(' '),
+      this.chain.values,
+    ]);
+    const keys = rows.map(({ key }) => key);
+    if (keys.length > 0) await this.balances(client, findings).balances(keys);
+    return { last: keys.length < this.chain.values ? null : keys.at(-1)!, accounts: keys.length };
+  }
+
+  /** Asks again for these values, of contracts, of accounts of vaults, or of pools. */
   async askAgain(client: Client, values: string[], findings: Findings): Promise<void> {
-    const contracts = values.filter((value) => value.startsWith('0x'));
+    const [contracts, holders] = [false, true].map((isHolder) =>
+      values.filter((value) => value.startsWith('0x') && value.includes(' ') === isHolder),
+    );
     const comparison = this.comparison(client, findings);
     if (contracts.length > 0) await comparison.counts(contracts);
-    const ofPools = values.filter((value) => !contracts.includes(value));
+    if (holders.length > 0) await this.balances(client, findings).balances(holders);
+    const ofPools = values.filter((value) => !value.startsWith('0x'));
     if (ofPools.length > 0) await comparison.values(ofPools);
   }
 
@@ -105,7 +128,14 @@ export class ChainWalk {
   }
 
   private comparison(client: Client, findings: Findings): ChainComparison {
-    const ask = new EndpointRotation([(calls) => this.chain.ask(calls)]);
-    return new ChainComparison(client, ask, findings, this.signal);
+    return new ChainComparison(client, this.rotation, findings, this.signal);
+  }
+
+  private balances(client: Client, findings: Findings): BalanceComparison {
+    return new BalanceComparison(client, this.rotation, findings, this.signal);
+  }
+
+  private get rotation(): EndpointRotation {
+    return new EndpointRotation([(calls) => this.chain.ask(calls)]);
   }
 }

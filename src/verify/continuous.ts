@@ -5,7 +5,7 @@ import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
-import { CircleComparison } from '#verify/circles/circles';
+import { FIRST_HOLDER, ShareComparison } from '#verify/shares/shares';
 import { type CappedChain, ChainWalk, FIRST_VALUE } from './chain-walk';
 import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
@@ -17,6 +17,7 @@ const KEY_TIMEOUT_MS = 5000;
 /** Differences of one look that are logged at most. */
 const MAX_LISTED = 100;
 const CHAIN = 'chain';
+const SHARES_AT_CHAIN = 'shares on the chain';
 
 export interface ContinuousOptions {
   databaseUrl: string;
@@ -96,7 +97,7 @@ export class ContinuousVerification {
       const findings = new Findings(MAX_LISTED);
       const mode = { repair: false, remember: false, hasEvents };
       try {
-        const next = await walk.compare(new CircleComparison(client, findings, mode), key, hasEvents);
+        const next = await walk.compare(new ShareComparison(client, findings, mode), key, hasEvents);
         if (keys.includes(key)) done += 1;
         if (next !== undefined && keys.includes(key)) end = next;
       } catch (error) {
@@ -121,6 +122,7 @@ export class ContinuousVerification {
       if (again.length > 0)
         await this.compareChain(again, (findings) => this.chain.askAgain(client, again, findings));
       await this.compareChain([], (findings) => this.chain.counts(client, findings));
+      if (this.chain.hasCalls) await this.sharesOfChain(client, places);
       while (!isEnd && !this.signal.aborted && this.chain.hasCalls)
         isEnd = await this.partOfChain(client, places);
     } catch (error) {
@@ -136,6 +138,15 @@ export class ContinuousVerification {
       const { last, pools } = await this.chain.next(client, after, findings);
       places.move(CHAIN, pools, last, FIRST_VALUE, rows);
       return last === null;
+    });
+  }
+
+  private async sharesOfChain(client: Client, places: Places): Promise<void> {
+    const after = places.after(SHARES_AT_CHAIN, FIRST_HOLDER);
+    const rows = await estimate(client, 'share_holdings');
+    await this.compareChain([], async (findings) => {
+      const { last, accounts } = await this.chain.shares(client, after, findings);
+      places.move(SHARES_AT_CHAIN, accounts, last, FIRST_HOLDER, rows);
     });
   }
 

@@ -12,8 +12,9 @@ import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
-import { CircleComparison } from '#verify/circles/circles';
 import { tellCompleteness } from '#verify/completeness/completeness';
+import { BalanceComparison } from '#verify/shares/balances';
+import { ShareComparison } from '#verify/shares/shares';
 import { ToldComparison } from '#verify/told/told';
 import { KeyBatchSize } from '#verify/walking/batches';
 import { Stopped, Walk } from '#verify/walking/walk';
@@ -83,12 +84,14 @@ export class Verification {
     const { rows } = await this.client.query<{ hasCursor: boolean }>(HAS_CURSOR);
     const [{ hasCursor }] = rows;
     const mode = { repair: this.options.repair, remember: true, hasEvents: hasCursor };
-    const derived = new CircleComparison(this.client, this.findings, mode);
+    const derived = new ShareComparison(this.client, this.findings, mode);
     if (hasCursor) {
       await this.events(derived);
       await this.blocks();
       await this.told();
       await this.draws(derived);
+      this.progress.begin('shares');
+      await derived.everyHolding(this.walk, (accounts) => this.progress.advance(accounts, 0));
       await derived.counts();
       await derived.names();
     }
@@ -151,15 +154,12 @@ export class Verification {
 
   private async draws(derived: DerivedComparison): Promise<void> {
     this.progress.begin('draws');
-    const size = new KeyBatchSize(1);
-    for (let after: DrawKey = { contract: '', drawId: '-1' }; ;) {
-      this.walk.throwIfStopped();
-      const values = [after.contract, after.drawId, size.keys];
-      const { rows } = await this.client.query<DrawKey>(NEXT_DRAWS, values);
-      if (rows.length === 0) return;
-      await size.timed(() => derived.draws(rows));
-      after = rows.at(-1)!;
-    }
+    const first: DrawKey = { contract: '', drawId: '-1' };
+    await this.walk.everyPlace(new KeyBatchSize(1), first, async ({ contract, drawId }, limit) => {
+      const { rows } = await this.client.query<DrawKey>(NEXT_DRAWS, [contract, drawId, limit]);
+      if (rows.length > 0) await derived.draws(rows);
+      return rows.at(-1);
+    });
   }
 
   /** All pools, and then their totals. */
@@ -209,6 +209,7 @@ export class Verification {
       await chain.counts(contracts);
       await tellCompleteness(this.client, this.findings, contracts, chain.unnumbered);
       await this.everyPool(new KeyBatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
+      await new BalanceComparison(this.client, endpoints, this.findings, this.signal).everyBalance(this.walk);
     });
   }
 

@@ -1,8 +1,9 @@
 import type { Client } from 'pg';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
-import type { DerivedComparison } from '#verify/checks/derived';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import { NEXT_POOLS } from '#verify/checks/positions.sql';
+import { FIRST_HOLDER, type ShareComparison } from '#verify/shares/shares';
+import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
 
 /** Events that one step of `events` goes over. */
 const EVENTS_AT_ONCE = 1000;
@@ -25,7 +26,7 @@ export interface Walk {
   /** The next keys; fewer than `limit` at the end, or one if it goes by steps. */
   next(client: Client, after: string, limit: number): Promise<string[]>;
   /** @returns where to go on, null at the end; undefined: behind the key */
-  compare(derived: DerivedComparison, key: string, hasEvents: boolean): Promise<string | null | undefined>;
+  compare(derived: ShareComparison, key: string, hasEvents: boolean): Promise<string | null | undefined>;
 }
 
 const pools: Walk = {
@@ -92,10 +93,25 @@ const draws: Walk = {
   },
 };
 
+/** A key is a vault and an account. */
+const shares: Walk = {
+  name: 'shares',
+  bySteps: false,
+  table: 'share_holdings',
+  rowsOfKey: 1,
+  ofChain: true,
+  first: FIRST_HOLDER,
+  next: (client, after, limit) => column(client, NEXT_HOLDERS, ...after.split(' '), limit),
+  async compare(derived, key) {
+    await derived.holdings([key]);
+    return undefined;
+  },
+};
+
 /** One sum after the other. Those over all pools are counted by one statement: where that takes too long, by the command. */
 const sums = (): Walk => {
   const resting = new Map<string, number>();
-  const all: Record<string, (derived: DerivedComparison, hasEvents: boolean) => Promise<void>> = {
+  const all: Record<string, (derived: ShareComparison, hasEvents: boolean) => Promise<void>> = {
     counts: (derived, hasEvents) => (hasEvents ? derived.counts() : Promise.resolve()),
     former: (derived) => derived.formerOfNone(),
     totals: (derived) => derived.totals('0'),
@@ -124,7 +140,7 @@ const sums = (): Walk => {
   };
 };
 
-export const walks = (): Walk[] => [pools, addresses, events, draws, sums()];
+export const walks = (): Walk[] => [pools, addresses, events, draws, shares, sums()];
 
 async function column(client: Client, text: string, ...values: unknown[]): Promise<string[]> {
   const { rows } = await client.query<Record<string, string>>(text, values);

@@ -35,6 +35,9 @@ export type HoldingOf = (account: string) => Holding;
  * The part of the cost that goes with some of the shares is rounded down; the last take what is left. Both parts of what
  * was paid out are it, to the unit. An event of more shares than its account has stays what it is: what was paid for
  * them is not known, as if the vault had been followed from the middle on.
+ *
+ * This arithmetic also stands in src/verify/shares/share-model.ts: a change to one is a change to both. They share no code
+ * on purpose.
  */
 export function movementsOf(event: ShareEvent, holdingOf: HoldingOf): ChainEvent[] {
   const { kind, account, poolName } = event;

@@ -1,13 +1,11 @@
-import { type Log, decodeEventLog } from 'viem';
 import { ChainComparison, MIN_SIGHTINGS, NotComparable } from '#verify/checks/chain';
 import type { Value } from '#verify/checks/connection';
 import type { Difference } from '#verify/checks/findings';
-import { eventsAbi } from '#verify/contract/events.abi';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
-import { BLOCKS, COLUMNS, type EventColumn, NEXT_EVENTS } from './node.sql';
+import { SECOND } from '#verify/shares/share-model';
+import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './log';
+import { BLOCKS, type EventColumn, NEXT_EVENTS } from './node.sql';
 
-type Columns = Record<EventColumn, string | null>;
-type StoredEvent = AtCursor & { block: string; index: string; isOurs: boolean } & Columns;
 type Place = Pick<StoredEvent, 'block' | 'index'>;
 interface StoredBlock extends AtCursor {
   number: string;
@@ -15,13 +13,6 @@ interface StoredBlock extends AtCursor {
   parentHash: string;
   time: string;
 }
-interface Header {
-  hash: string;
-  parentHash: string;
-  timestamp: string;
-}
-type RawLog = Pick<Log, 'topics' | 'data' | 'address'> &
-  Record<'blockHash' | 'transactionHash' | 'logIndex', string>;
 interface Wrong {
   difference: Difference;
   /** Whose derived data follows from it. */
@@ -30,49 +21,6 @@ interface Wrong {
 
 /** Blocks that are asked for at once, each by its header and its logs. */
 const MOST_BLOCKS = 200;
-/** Later times are stored as this one. */
-const LAST_SECOND = BigInt(Date.UTC(9999, 11, 31) / 1000);
-/** The place of the second event of a log is so much more than its index. */
-const FIRST_SECOND = 2n ** 21n;
-const ZERO = /^0x0+$/;
-
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-const uuid = (bytes: string): string =>
-  bytes.slice(2).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-const lower = (text: unknown): string => String(text).toLowerCase();
-
-type Parameter = (typeof eventsAbi)[number]['inputs'][number]['name'];
-const END: [EventColumn, (value: unknown) => string] = [
-  'draw_time',
-  (value) => least(value as bigint, LAST_SECOND).toString(),
-];
-/** For each parameter of an event, the column that has it, and its text there. */
-const PARAMETERS: Record<Parameter, [EventColumn, (value: unknown) => string | null]> = {
-  poolId: ['pool_id', (value) => uuid(value as string)],
-  ref: ['ref', (value) => (ZERO.test(value as string) ? null : uuid(value as string))],
-  drawId: ['draw_id', String],
-  circleId: ['circle_id', String],
-  account: ['account', lower],
-  organiser: ['account', lower],
-  funder: ['account', lower],
-  winner: ['account', lower],
-  amount: ['amount', String],
-  ticketPrice: ['amount', String],
-  count: ['amount', String],
-  contribution: ['amount', String],
-  collateral: ['collateral', String],
-  period: ['period', String],
-  members: ['place', String],
-  place: ['place', String],
-  round: ['place', String],
-  prize: ['amount', String],
-  aprBps: ['apr_bps', String],
-  drawTime: END,
-  joinBy: END,
-  roundEnd: END,
-  nextEnd: END,
-  seq: ['seq', (value) => least(value as bigint, BigInt(Number.MAX_SAFE_INTEGER)).toString()],
-};
 
 /** Compares the events and blocks that were read with what a node says of them now. */
 export class NodeComparison extends ChainComparison {
@@ -140,7 +88,7 @@ export class NodeComparison extends ChainComparison {
       const headers = new Map(some.map((number, n) => [number, answers[n] as Header]));
       const logs = new Map(some.map((number, n) => [number, answers[some.length + n] as RawLog[]]));
       for (const row of rows.filter(({ block }) => headers.has(block))) {
-        const index = BigInt(row.index) % FIRST_SECOND;
+        const index = BigInt(row.index) % SECOND;
         const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
         const wrong = compareEvent(row, headers.get(row.block)!, log);
         if (wrong.length > 0) differing.set(keyOf(row), wrong);
@@ -157,7 +105,7 @@ export class NodeComparison extends ChainComparison {
       const wanted = {
         hash,
         parent_hash: parentHash,
-        time: least(BigInt(timestamp), LAST_SECOND).toString(),
+        time: timeOf(timestamp),
       };
       const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
       const wrong = differences('chain_blocks', row.number, found, wanted);
@@ -190,12 +138,12 @@ function differences<Column extends string>(
   table: string,
   id: string,
   found: Record<NoInfer<Column>, string | null>,
-  wanted: Record<Column, string | null>,
+  wanted: Partial<Record<Column, string | null>>,
 ): Difference[] {
   return (Object.keys(wanted) as Column[]).flatMap((column) =>
     found[column] === wanted[column]
       ? []
-      : { kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column], mended: false },
+      : { kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column]!, mended: false },
   );
 }
 
@@ -205,42 +153,11 @@ const subjectsOf = ({ pool_id, contract, draw_id }: Partial<Record<EventColumn, 
 
 function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined): Wrong[] {
   const id = keyOf(row);
-  const wanted = log && (row.isOurs ? told(header, log) : placed(header, log));
+  const wanted = log && wantedOf(row, header, log);
   if (!wanted) {
     const difference = { kind: 'chain_events.log_index', id, found: row.kind, wanted: null, mended: false };
     return [{ difference, subjects: subjectsOf(row) }];
   }
   const subjects = [...subjectsOf(row), ...subjectsOf(wanted)];
   return differences('chain_events', id, row, wanted).map((difference) => ({ difference, subjects }));
-}
-
-/** The columns of any log. */
-const placed = (
-  header: Header,
-  log: RawLog,
-): Record<'block_hash' | 'block_time' | 'tx_hash' | 'contract', string> => ({
-  block_hash: header.hash,
-  block_time: least(BigInt(header.timestamp), LAST_SECOND).toString(),
-  tx_hash: log.transactionHash,
-  contract: log.address.toLowerCase(),
-});
-
-/** The columns of an event by its log; undefined for a log of another event. */
-function told(header: Header, log: RawLog): Columns | undefined {
-  try {
-    const { eventName, args } = decodeEventLog({ abi: eventsAbi, topics: log.topics, data: log.data });
-    return {
-      ...(Object.fromEntries(COLUMNS.map((column) => [column, null])) as Columns),
-      ...placed(header, log),
-      kind: eventName,
-      ...Object.fromEntries(
-        Object.entries(args).map(([name, value]) => [
-          PARAMETERS[name as Parameter][0],
-          PARAMETERS[name as Parameter][1](value),
-        ]),
-      ),
-    };
-  } catch {
-    return undefined;
-  }
 }

@@ -6,7 +6,7 @@ const EFFECTIVE = `
   FROM chain_cursor c`;
 
 /** The block where a contract that is read apart ends, null for the others. Its last event may be behind its position. */
-const lastBlockOf = (contract: string): string => `
+export const lastBlockOf = (contract: string): string => `
   (SELECT greatest(a.block_number, (SELECT e.block_number FROM chain_events e
     WHERE e.contract = a.address ORDER BY e.seq DESC LIMIT 1))
    FROM chain_contracts_apart a WHERE a.address = ${contract})`;

@@ -90,7 +90,7 @@ export class ChainComparison {
   }
 
   /** Asks again for values that differ, each time with the current ledger. */
-  private async certain(
+  protected async certain(
     keys: string[],
     compare: (keys: string[]) => Promise<Asked>,
   ): Promise<{ asked: Question[]; differing: Difference[] }> {
@@ -147,7 +147,7 @@ export class ChainComparison {
     return { asked: questions, differing: await this.compare(rows[0], questions) };
   }
 
-  private async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
+  protected async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
     const differing: Keyed[] = [];
     for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {
       const some = questions.slice(i, i + CALLS_PER_CHECK);

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
+import { Registry } from 'prom-client';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
@@ -10,13 +11,17 @@ import { Rewind } from '#indexer/leading/rewind';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { Replay } from '#indexer/replaying/replay';
 import { endpointsOf } from '#indexer/verification';
+import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
+import { ContinuousVerification } from '#verify/continuous';
+import { VerifyMetrics } from '#verify/metrics';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
+import { endpointOf } from '../../support/chain/paper-node';
 import { urlAs } from '../../support/database';
 
 jest.setTimeout(120_000);
@@ -97,12 +102,12 @@ describe.each([
 
   const anomalies = async (): Promise<unknown[]> =>
     (await app!.get(IndexerTelemetry).anomalies.get()).values.filter(({ value }) => value > 0);
-  const verified = async (): Promise<unknown[]> => {
+  const verified = async (repair = false): Promise<unknown[]> => {
     const { RPC_URL } = indexerSettings(bench.database.url, { ...bench.settings() });
     const { listed, notChecked } = await new Verification(
       {
         databaseUrl: urlAs(bench.database.url, 'operator'),
-        repair: false,
+        repair,
         limit: 10,
         endpoints: endpointsOf({ RPC_URL }),
       },
@@ -110,6 +115,19 @@ describe.each([
       new AbortController().signal,
     ).run();
     return [...listed, ...notChecked];
+  };
+  /** The kinds of what the leader finds. */
+  const continuously = async (): Promise<string[]> => {
+    const registry = new Registry();
+    const url = urlAs(bench.database.url, 'indexer');
+    await new ContinuousVerification(
+      { databaseUrl: url, perRound: 100, roundMs: 0, mayVerify: () => true },
+      new AgreedChain([endpointOf(bench.anvil.url)], 1),
+      new VerifyMetrics(registry),
+      new AbortController().signal,
+    ).round();
+    const { values } = await registry.getSingleMetric('indexer_verify_differences')!.get();
+    return values.filter(({ value }) => value > 0).map(({ labels }) => `${labels.kind}`);
   };
   const replayed = async (): Promise<unknown> => {
     const url = urlAs(bench.database.url, 'operator');
@@ -257,6 +275,72 @@ describe.each([
     }
     expect(await verified()).toEqual([]);
   });
+
+  const SECOND = 2 ** 21;
+  const [SOLD, GIVEN, GOT] = [
+    `kind = 'Withdrawn' AND log_index < ${SECOND}`,
+    `kind = 'Withdrawn' AND log_index >= ${SECOND}`,
+    `kind = 'Deposited' AND log_index + ${SECOND} IN (SELECT log_index FROM chain_events o WHERE o.block_number = e.block_number)`,
+  ];
+  const ANY = 'WHERE ctid = (SELECT max(ctid) FROM share_holdings)';
+  it.each([
+    ['shares', `UPDATE share_holdings SET shares = shares + 1 ${ANY}`, ['shares', 'chain']],
+    ['cost', `UPDATE share_holdings SET cost = cost + 1 ${ANY}`, ['cost']],
+    ['vault', `UPDATE share_holdings SET vault = '0x${'ee'.repeat(20)}' ${ANY}`, ['shares', 'cost', 'chain']],
+    [
+      'account',
+      `UPDATE share_holdings SET account = '0x${'ee'.repeat(20)}' ${ANY}`,
+      ['shares', 'cost', 'chain'],
+    ],
+    ['row that is gone', `DELETE FROM share_holdings ${ANY}`, ['shares', 'cost', 'chain']],
+    [
+      'row of nobody',
+      `INSERT INTO share_holdings SELECT vault, '0x${'ab'.repeat(20)}', 0, 0 FROM share_holdings LIMIT 1`,
+      ['shares', 'cost'],
+    ],
+  ])('name a wrong holding by its %s, and mend it from the events', async (_, change, kinds) => {
+    const before = await state();
+    await bench.sql(change);
+    const names = kinds.map((name) => (name === 'chain' ? 'chain.shares' : `share_holdings.${name}`));
+    const found = (await verified(true)) as { kind: string }[];
+    expect([...new Set(found.map(({ kind }) => kind))].sort()).toEqual(
+      expect.arrayContaining(names.filter((name) => name !== 'chain.shares')),
+    );
+    expect(await state()).toEqual(before);
+    await bench.sql(change);
+    expect(await continuously()).toEqual(expect.arrayContaining(names));
+    await verified(true);
+    expect(await state()).toEqual(before);
+  });
+
+  it.each([
+    ['cost of shares that were sold', SOLD, 'amount', 'amount + 1', 'amount'],
+    ['cost of shares that were given', GIVEN, 'amount', 'amount + 1', 'amount'],
+    ['cost of shares that somebody got', GOT, 'amount', 'amount + 1', 'amount'],
+    ['yield', `kind = 'YieldClaimed' AND amount > 0`, 'amount', 'amount + 1', 'amount'],
+    ['number of shares beside those of the log', `kind = 'YieldClaimed'`, 'shares', '1', 'shares'],
+    ['number of shares that somebody got', GOT, 'shares', 'shares + 1', 'shares'],
+    ['kind', SOLD, 'kind', `'SharesSold'`, 'kind'],
+    ['kind of a second part', GIVEN, 'kind', `'YieldClaimed'`, 'kind'],
+  ])(
+    'name an event with another %s than follows from those before',
+    async (_, which, column, value, kind) => {
+      const before = await state();
+      const [event] = await bench.sql<Record<string, string>>(
+        `SELECT block_number, log_index, kind, amount, shares FROM chain_events e WHERE shares IS NOT NULL AND ${which} LIMIT 1`,
+      );
+      const at = `WHERE block_number = ${event.block_number} AND log_index = ${event.log_index}`;
+      await bench.sql(`UPDATE chain_events SET ${column} = ${value} ${at}`);
+      const changed = await state();
+      expect(await verified(true)).toContainEqual(
+        expect.objectContaining({ kind: `chain_events.${kind}`, mended: false }),
+      );
+      // What follows from an event in doubt stays.
+      expect(await state()).toEqual(changed);
+      await bench.sql(`UPDATE chain_events SET ${column} = $1 ${at}`, [event[column]]);
+      expect(await state()).toEqual(before);
+    },
+  );
 
   it('wait for confirmations with the worth that they had', async () => {
     const { saver } = bench;

@@ -1,0 +1,141 @@
+/** The part of a log's place that its second row has more than its index. */
+export const SECOND = 2n ** 21n;
+
+/** One of the rows that a log of a vault has become. */
+export interface Part {
+  /** Block and place in it. */
+  id: string;
+  kind: string;
+  shares: bigint;
+  amount: bigint;
+  /** Where its row in the ledger is. */
+  pool: string | null;
+}
+
+/** A row of the account that is followed, and the other row of its log. */
+export interface ShareRow {
+  own: Part;
+  /** Whether it is the second of its log: only such rows stand behind all others of their block. */
+  isSecond: boolean;
+  other?: Part;
+}
+
+/** A stored value that the arithmetic does not give. */
+export interface WrongPart {
+  id: string;
+  column: 'kind' | 'amount' | 'shares';
+  kept: string | null;
+  recount: string | null;
+  pools: string[];
+}
+
+const poolsOf = (...parts: (Part | undefined)[]): string[] => [
+  ...new Set(parts.flatMap((part) => part?.pool ?? [])),
+];
+
+/**
+ * What one account has of a vault, row by row in the order of the chain. Shares cost their account, in units of the
+ * asset, what it has paid in for them:
+ *
+ *     bought    shares += n                     cost += assets
+ *     got       shares += n                     cost += what they have cost who gave them
+ *     given     shares -= n                     cost -= part(n)
+ *     sold      shares -= n                     cost -= least(part(n), assets); the rest of the assets is yield
+ *     part(n) = cost * n / shares               rounded down; 0 for no shares
+ *
+ * Of more shares than there are, nothing is known, and the event stays as it was read. The shares and the cost that others
+ * have given are taken as stored: the account that gave them tells whether they are right.
+ *
+ * This arithmetic also stands in src/indexer/shares/movements.ts: a change to one is a change to both. They share no code
+ * on purpose.
+ */
+export class ShareModel {
+  shares = 0n;
+  cost = 0n;
+  /** Pools of which it has moved money. */
+  readonly pools = new Set<string>();
+  /** What is said of the account contradicts itself, so nothing that follows can be told. */
+  isDoubtful = false;
+
+  /** @returns what is wrong of the row and of the other row of its log */
+  apply(row: ShareRow): WrongPart[] {
+    if (row.own.pool !== null) this.pools.add(row.own.pool);
+    if (this.isDoubtful) return [];
+    const { own, other, isSecond } = row;
+    if (own.kind === 'Deposited' && !isSecond) return this.get(own, other);
+    if (own.kind === 'Withdrawn' && isSecond && other?.kind === 'Deposited') return this.give(own, other);
+    if (own.kind === 'Withdrawn' && !isSecond && other?.kind === 'YieldClaimed') return this.sell(own, other);
+    if (own.kind === 'YieldClaimed' && isSecond && other?.kind === 'Withdrawn') return [];
+    if (own.kind === 'SharesSold' && !isSecond && !other) return this.refuse(own);
+    // It is of the account that gives: who gets nothing has nothing to tell.
+    if (own.kind === 'SharesMoved' && !isSecond && !other) return [];
+    this.isDoubtful = true;
+    return [wrong(own, 'kind', null, own, other)];
+  }
+
+  private get(own: Part, other?: Part): WrongPart[] {
+    this.shares += own.shares;
+    this.cost += own.amount;
+    if (!other) return [];
+    if (other.kind !== 'Withdrawn') {
+      this.isDoubtful = true;
+      return [wrong(other, 'kind', null, own, other)];
+    }
+    // Which of the two is right is told where they are given.
+    this.isDoubtful = own.shares !== other.shares || own.amount !== other.amount;
+    return [];
+  }
+
+  private give(own: Part, other: Part): WrongPart[] {
+    const cost = this.part(own.shares);
+    if (cost === undefined) return this.tooMany(own, 'SharesMoved', other);
+    this.shares -= own.shares;
+    this.cost -= cost;
+    return [
+      ...compare(own, 'amount', cost, other),
+      ...compare(other, 'amount', cost, own),
+      ...compare(other, 'shares', own.shares, own),
+    ];
+  }
+
+  private sell(own: Part, other: Part): WrongPart[] {
+    const cost = this.part(own.shares);
+    if (cost === undefined) return this.tooMany(own, 'SharesSold', other);
+    const assets = own.amount + other.amount;
+    const paidIn = cost < assets ? cost : assets;
+    this.shares -= own.shares;
+    this.cost -= paidIn;
+    return [
+      ...compare(own, 'amount', paidIn, other),
+      ...compare(other, 'amount', assets - paidIn, own),
+      ...compare(other, 'shares', 0n, own),
+    ];
+  }
+
+  private refuse(own: Part): WrongPart[] {
+    return this.part(own.shares) === undefined ? [] : [wrong(own, 'kind', 'Withdrawn', own)];
+  }
+
+  /** More than there are: it should have stayed as it was read. */
+  private tooMany(own: Part, kind: string, other: Part): WrongPart[] {
+    this.isDoubtful = true;
+    return [wrong(own, 'kind', kind, own, other)];
+  }
+
+  private part(shares: bigint): bigint | undefined {
+    if (shares > this.shares) return undefined;
+    return shares === 0n ? 0n : (this.cost * shares) / this.shares;
+  }
+}
+
+const wrong = (
+  { id, kind }: Part,
+  column: 'kind',
+  recount: string | null,
+  ...parts: (Part | undefined)[]
+): WrongPart => ({ id, column, kept: kind, recount, pools: poolsOf(...parts) });
+
+const compare = (part: Part, column: 'amount' | 'shares', right: bigint, other: Part): WrongPart[] =>
+  part[column] === right
+    ? []
+    : [{ id: part.id, column, kept: `${part[column]}`, recount: `${right}`, pools: poolsOf(part, other) }];

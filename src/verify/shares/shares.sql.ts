@@ -1,0 +1,52 @@
+import { SECOND } from './share-model';
+
+const after = (before: string, vault: string): string => `(${vault}, account) > (${before})`;
+/** SQL: the holder after the one before it, of those that are stored or have events. It uses the indexes only. */
+const next = (before: string): string => `
+  SELECT vault, account FROM (
+    (SELECT vault::text, account::text FROM share_holdings WHERE ${after(before, 'vault')}
+     ORDER BY share_holdings.vault, share_holdings.account LIMIT 1)
+    UNION ALL
+    (SELECT contract, account FROM chain_events WHERE shares IS NOT NULL AND ${after(before, 'contract')}
+     ORDER BY contract, account LIMIT 1)
+  ) x ORDER BY vault COLLATE "C", account COLLATE "C" LIMIT 1`;
+
+/** Accounts that have, or had, shares of vaults. Parameters: vault and account to go on after, limit. Row: both as a key. */
+export const NEXT_HOLDERS = `
+  WITH RECURSIVE holders(vault, account, n) AS (
+    SELECT *, 1 FROM (${next('$1::text, $2::text')}) first
+    UNION ALL
+    SELECT following.*, n + 1 FROM holders h CROSS JOIN LATERAL (${next('h.vault, h.account')}) following
+    WHERE n < $3::int
+  )
+  SELECT vault || ' ' || account AS key FROM holders ORDER BY n`;
+
+const WANTED = 'unnest($1::text[], $2::text[]) AS w(vault, account)';
+/** SQL: the place of the other row that the log of event `e` has become. */
+export const OTHER_PLACE = `(e.log_index + ${SECOND}) % ${2n * SECOND}`;
+const part = (row: string): string =>
+  `CASE WHEN ${row}.kind IS NOT NULL THEN json_build_object('id', concat_ws(' ', ${row}.block_number, ${row}.log_index),
+    'kind', ${row}.kind, 'shares', ${row}.shares::text, 'amount', coalesce(${row}.amount, 0)::text, 'pool', ${row}.pool_id) END`;
+
+/**
+ * The rows of accounts, one account after the other, in the order of the chain. Each of its logs comes once, or twice
+ * one after the other. Parameters, here and below: vaults, accounts.
+ */
+export const OPEN_ROWS = `
+  DECLARE verified_shares NO SCROLL CURSOR FOR
+  SELECT e.contract AS vault, e.account, e.log_index >= ${SECOND} AS "isSecond", ${part('e')} AS own, ${part('o')} AS other
+  FROM ${WANTED} JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL
+  LEFT JOIN chain_events o ON o.block_number = e.block_number AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract
+  ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;
+export const NEXT_ROWS = 'FETCH 5000 FROM verified_shares';
+export const CLOSE_ROWS = 'CLOSE verified_shares';
+
+export const STORED = `
+  SELECT h.vault, h.account, h.shares::text, h.cost::text FROM ${WANTED} JOIN share_holdings h USING (vault, account)`;
+export const CLEAR = `
+  DELETE FROM share_holdings h USING ${WANTED} WHERE h.vault = w.vault AND h.account = w.account`;
+/** Further parameters: shares, costs. */
+export const INSERT = `
+  INSERT INTO share_holdings (vault, account, shares, cost)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::numeric[]) AS w(vault, account, shares, cost)
+  WHERE shares <> 0 OR cost <> 0`;

@@ -1,0 +1,58 @@
+import { type Hex, decodeEventLog, parseAbi } from 'viem';
+
+/** What logs of ERC-4626 say of shares. It shares no code with the adapter on purpose. */
+const abi = parseAbi([
+  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
+  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+
+/** One of the rows that a log has become. */
+interface Row {
+  kind: string;
+  isSecond: boolean;
+  /** Of the other row of the log. */
+  otherAmount: string | null;
+}
+type Column = 'kind' | 'account' | 'pool_name' | 'shares' | 'amount';
+export type OfShares = Partial<Record<Column, string | null>>;
+
+/**
+ * The columns of a row by its log; undefined for a log that is not of shares. Of what was paid out for shares, the second
+ * row has to be what the first leaves: the share model tells how it is split, and what shares cost that are given.
+ */
+export function toldByVault(row: Row, log: { topics: unknown; data: Hex }): OfShares | undefined {
+  try {
+    const topics = log.topics as [Hex, ...Hex[]];
+    const { eventName, args } = decodeEventLog({ abi, topics, data: log.data });
+    if (eventName === 'Transfer') return given(row, args.from, args.to, args.value);
+    const own = ofAccount(args.owner);
+    const { assets, shares } = args;
+    if (eventName === 'Deposit')
+      return { kind: 'Deposited', ...own, amount: `${assets}`, shares: `${shares}` };
+    if (row.isSecond)
+      return {
+        kind: 'YieldClaimed',
+        ...own,
+        amount: `${assets - BigInt(row.otherAmount ?? 0)}`,
+        shares: '0',
+      };
+    return row.kind === 'SharesSold'
+      ? { kind: row.kind, ...own, amount: `${assets}`, shares: `${shares}` }
+      : { kind: 'Withdrawn', ...own, shares: `${shares}` };
+  } catch {
+    return undefined;
+  }
+}
+
+function given({ kind, isSecond }: Row, from: string, to: string, value: bigint): OfShares {
+  const shares = `${value}`;
+  if (isSecond) return { kind: 'Withdrawn', ...ofAccount(from), shares };
+  if (kind !== 'SharesMoved') return { kind: 'Deposited', ...ofAccount(to), shares };
+  return { kind, account: to.toLowerCase(), pool_name: from.toLowerCase(), shares, amount: null };
+}
+
+const ofAccount = (address: string): OfShares => ({
+  account: address.toLowerCase(),
+  pool_name: address.toLowerCase(),
+});

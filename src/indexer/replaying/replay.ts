@@ -8,6 +8,7 @@ import { DrawCorrection } from './draw-correction';
 import { HOLD_CURSOR, REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
+import { ShareCorrection } from './share-correction';
 import { COUNTS, TOTALS } from './totals.sql';
 
 /** What a replay has done. */
@@ -66,6 +67,8 @@ export class Replay {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
+    const shares = new ShareCorrection(writer, readers[0]);
+    await shares.run(this.signal);
     let names = 0;
     for (const statement of CORRECT_NAMES)
       names += await correct(
@@ -79,13 +82,19 @@ export class Replay {
     await draws.decide(effective, this.signal);
     await draws.make(this.signal);
     const corrected = {
+      share_events: shares.rows,
+      share_holdings: shares.holdings,
       pool_names: names,
       pools: pools.corrected,
       chain_events: draws.outcomes,
       draws: draws.corrected,
       ...(await this.sums(writer, readers)),
     };
-    return { events: walked + draws.events, corrected, refused: [...pools.refused, ...draws.refused] };
+    return {
+      events: walked + draws.events,
+      corrected,
+      refused: [...shares.refused, ...pools.refused, ...draws.refused],
+    };
   }
 
   private async walk(readers: [Client, Client], pools: PoolCorrection, total: number): Promise<number> {

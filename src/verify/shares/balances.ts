@@ -13,14 +13,15 @@ const abi = parseAbi(['function balanceOf(address account) view returns (uint256
 const MOST_ACCOUNTS = 500;
 
 /**
- * The shares that accounts have after all events that were read, and the block up to which these are. Parameters: vaults,
- * accounts.
+ * The shares that accounts have after all events that were read, and the block up to which these are; nothing for a
+ * contract that is no vault. Parameters: vaults, accounts.
  */
 const HELD = `
   SELECT w.vault, w.account, coalesce(h.shares, 0)::text AS shares,
     coalesce(${lastBlockOf('w.vault')}, c.block_number) AS block, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
   FROM chain_cursor c CROSS JOIN unnest($1::text[], $2::text[]) AS w(vault, account)
-  LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account`;
+  LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account
+  WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by = 'account')`;
 
 type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
 

@@ -365,4 +365,56 @@ describe.each([
     expect((await position(own))[0]).toBe(0n);
     expect(await verified()).toEqual([]);
   });
+
+  it('are split anew by a replay, with all that follows', async () => {
+    const before = await state();
+    const wrong = async (): Promise<void> => expect(await state()).not.toEqual(before);
+    const [sale] = await bench.sql<Record<'block_number' | 'log_index' | 'yield_id', string>>(
+      `SELECT e.block_number, e.log_index, y.transaction_id AS yield_id FROM chain_events e JOIN chain_events y
+         ON y.block_number = e.block_number AND y.log_index = e.log_index + ${SECOND}
+       WHERE e.${SOLD.replace('log_index', 'e.log_index')} AND e.amount > 1 AND y.amount > 1 AND y.transaction_id IS NOT NULL LIMIT 1`,
+    );
+    const [first, second] = [0, SECOND].map(
+      (more) => `block_number = ${sale.block_number} AND log_index = ${Number(sale.log_index) + more}`,
+    );
+    const asIfNotOfTriggers = async (...statements: string[]): Promise<void> => {
+      await bench.sql('SET session_replication_role = replica');
+      for (const statement of statements) await bench.sql(statement);
+      await bench.sql('SET session_replication_role = origin');
+    };
+    // As by another rule.
+    await asIfNotOfTriggers(
+      ...['chain_events', 'transactions'].flatMap((table) => [
+        `UPDATE ${table} SET amount = amount - 1 WHERE ${first}`,
+        `UPDATE ${table} SET amount = amount + 1 WHERE ${second}`,
+      ]),
+      `UPDATE chain_events e SET amount = amount + 1 WHERE shares IS NOT NULL AND (${GIVEN} OR ${GOT})`,
+      `UPDATE chain_events SET shares = 1 WHERE kind = 'YieldClaimed' AND shares IS NOT NULL`,
+      `UPDATE share_holdings SET cost = cost + 5, shares = shares + 3`,
+    );
+    await wrong();
+    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await state()).toEqual(before);
+    // As if it had been more than the account was known to have.
+    await asIfNotOfTriggers(
+      `DELETE FROM transactions WHERE id = '${sale.yield_id}'`,
+      `UPDATE chain_events e SET kind = 'SharesSold', amount = e.amount + y.amount, outcome = 'REFUSED', reason = 'x', transaction_id = NULL
+       FROM chain_events y WHERE y.${second.replace('log_index', 'y.log_index')} AND e.${first.replace('log_index', 'e.log_index')}`,
+      `DELETE FROM chain_events WHERE ${second}`,
+      `DELETE FROM transactions WHERE ${first}`,
+    );
+    await wrong();
+    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await state()).toEqual(before);
+    // What was no log's is left to a person.
+    await bench.sql(`UPDATE chain_events SET kind = 'Deposited' WHERE ${second}`);
+    const changed = await state();
+    expect(await replayed()).toMatchObject({ refused: [expect.stringMatching(/is of no log/)] });
+    await bench.sql(`UPDATE chain_events SET kind = 'YieldClaimed' WHERE ${second}`);
+    expect(changed).not.toEqual(before);
+    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await state()).toEqual(before);
+    // It told what it took back, which nobody had told.
+    expect(await verified()).not.toContainEqual(expect.not.objectContaining({ kind: 'outbox.items' }));
+  });
 });

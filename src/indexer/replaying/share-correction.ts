@@ -1,0 +1,207 @@
+import type { Client } from 'pg';
+import { type EventRow, keptItem } from '#indexer/ledger/event-rows';
+import { standIn } from '#indexer/naming/stand-in';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { MAX_LOGS } from '#indexer/reading/raw-chain';
+import * as sql from '#indexer/shares/correction.sql';
+import { asMovements } from '#indexer/shares/holdings';
+import { SAVE } from '#indexer/shares/holdings.sql';
+import { isShareKind } from '#indexer/shares/movements';
+import { correct } from './correction';
+import { HOLD_CURSOR } from './events.sql';
+
+/** Rows that are read at once, at least one block's. */
+const ROWS_AT_ONCE = 5000;
+const HOLDINGS_AT_ONCE = 5000;
+/** A reorganisation may take away what was read. */
+const MAX_TRIES = 5;
+
+type Row = ChainEvent & { account: string };
+interface Piece {
+  rows: Row[];
+  isLast: boolean;
+}
+/** What was read: the next rows are behind it. */
+interface Place {
+  seq: number;
+  blockHash: string;
+}
+/** The chain has taken back what was read. */
+class TakenBack extends Error {}
+/** No log of a vault becomes such rows. */
+class NoLog extends Error {}
+
+const keyOf = ({ blockNumber, logIndex }: ChainEvent): string => `${blockNumber} ${logIndex}`;
+const isSecond = ({ logIndex }: ChainEvent): boolean => logIndex >= MAX_LOGS;
+
+/**
+ * Makes anew what the logs of vaults have become, vault by vault in the order of the chain: the parts of what was paid out,
+ * what shares have cost that were given, and the holdings. What is made stands beside what is stored, in a table of the
+ * session.
+ */
+export class ShareCorrection {
+  /** Rows and holdings that were wrong. */
+  rows = 0;
+  holdings = 0;
+  /** Vaults that stay as they were, and why. */
+  readonly refused: string[] = [];
+
+  /** @param reader for temporary tables, which have the names of the real ones */
+  constructor(
+    private readonly client: Client,
+    private readonly reader: Client,
+  ) {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { rows } = await this.reader.query<{ vault: string }>(sql.VAULTS);
+    for (const { vault } of rows) await this.vault(vault, signal);
+  }
+
+  private async vault(vault: string, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.make(vault, signal);
+        return;
+      } catch (error) {
+        if (error instanceof NoLog) return void this.refused.push(`vault ${vault}: ${error.message}`);
+        if (!(error instanceof TakenBack) || tries === MAX_TRIES) throw error;
+      } finally {
+        await this.reader.query(sql.DROP_SHADOW).catch(() => undefined);
+      }
+    }
+  }
+
+  /** What is near the end is made while the indexer waits, so nothing is added meanwhile. */
+  private async make(vault: string, signal: AbortSignal): Promise<void> {
+    const schema = await this.schema();
+    await this.reader.query(sql.MAKE_SHADOW(schema));
+    let place: Place = { seq: -1, blockHash: '' };
+    for (;;) {
+      signal.throwIfAborted();
+      const { rows, isLast } = await this.read(vault, place);
+      if (isLast) break;
+      const wrong = await this.remake(rows);
+      if (wrong.count > 0) await correct(this.client, HOLD_CURSOR, () => this.write(wrong));
+      place = { seq: rows.at(-1)!.seq, blockHash: rows.at(-1)!.blockHash };
+    }
+    await correct(this.client, HOLD_CURSOR, async () => {
+      await this.reader.query('BEGIN');
+      try {
+        await this.requireRead(vault, place);
+        const { rows, isLast } = await this.read(vault, place);
+        if (!isLast) throw new TakenBack('the chain is faster than the replay');
+        await this.write(await this.remake(rows));
+        await this.writeHoldings(vault, schema);
+      } finally {
+        // A conflict makes this work begin again.
+        await this.reader.query('ROLLBACK');
+      }
+    });
+  }
+
+  private async requireRead(vault: string, { seq, blockHash }: Place): Promise<void> {
+    if (seq < 0) return;
+    const { rowCount } = await this.reader.query(sql.IS_THERE, [vault, seq, blockHash]);
+    if (rowCount !== 1) throw new TakenBack('blocks were taken back meanwhile');
+  }
+
+  /** Whole blocks: the second rows of a block come after all of its first. */
+  private async read(vault: string, { seq }: Place, most = ROWS_AT_ONCE): Promise<Piece> {
+    const { rows } = await this.reader.query<EventRow>(sql.ROWS, [vault, seq, most]);
+    const all = rows.map((row) => keptItem(row).event as Row);
+    if (all.length < most) return { rows: all, isLast: true };
+    const last = all.at(-1)!.blockNumber;
+    const whole = all.filter(({ blockNumber }) => blockNumber < last);
+    return whole.length === 0
+      ? this.read(vault, { seq, blockHash: '' }, 2 * most)
+      : { rows: whole, isLast: false };
+  }
+
+  /** What the logs of these rows become by the rules of this version, after those before. */
+  private async remake(rows: Row[]): Promise<Wrong> {
+    const stored = new Map(rows.map((row) => [keyOf(row), row]));
+    const seconds = rows.filter(isSecond);
+    const logs = rows
+      .filter((row) => !isSecond(row))
+      .map((row) => logOf(row, stored.get(keyOf({ ...row, logIndex: row.logIndex + MAX_LOGS }))));
+    const lonely = seconds.find((row) => !stored.has(keyOf({ ...row, logIndex: row.logIndex - MAX_LOGS })));
+    if (lonely) throw new NoLog(`event ${keyOf(lonely)} is of no log`);
+    const made = (await asMovements(this.reader, logs)) as Row[];
+    const wanted = new Set(made.map(keyOf));
+    return new Wrong(
+      made.filter((row) => stored.has(keyOf(row)) && isOther(row, stored.get(keyOf(row))!)),
+      made.filter((row) => !stored.has(keyOf(row))),
+      rows.filter((row) => !wanted.has(keyOf(row))),
+    );
+  }
+
+  private async write({ changed, missing, surplus, count }: Wrong): Promise<void> {
+    if (changed.length > 0) await this.client.query(sql.CHANGE, valuesOf(changed));
+    if (missing.length > 0) await this.client.query(sql.ADD, valuesOf(missing));
+    if (surplus.length > 0) await this.client.query(sql.REMOVE, valuesOf(surplus).slice(0, 3));
+    this.rows += count;
+  }
+
+  private async writeHoldings(vault: string, schema: string): Promise<void> {
+    for (let after = ''; ;) {
+      const { rows } = await this.reader.query<Record<'account' | 'shares' | 'cost', string>>(
+        sql.wrongHoldings(schema),
+        [vault, after, HOLDINGS_AT_ONCE],
+      );
+      if (rows.length === 0) return;
+      await this.client.query(SAVE, [
+        rows.map(() => vault),
+        rows.map(({ account }) => account),
+        rows.map(({ shares }) => shares),
+        rows.map(({ cost }) => cost),
+      ]);
+      this.holdings += rows.length;
+      after = rows.at(-1)!.account;
+    }
+  }
+
+  private async schema(): Promise<string> {
+    const text = 'SELECT quote_ident(current_schema()) AS name';
+    return (await this.reader.query<{ name: string }>(text)).rows[0].name;
+  }
+}
+
+class Wrong {
+  constructor(
+    readonly changed: Row[],
+    readonly missing: Row[],
+    readonly surplus: Row[],
+  ) {}
+
+  get count(): number {
+    return this.changed.length + this.missing.length + this.surplus.length;
+  }
+}
+
+const valuesOf = (rows: Row[]): unknown[][] =>
+  (['blockNumber', 'logIndex', 'blockHash', 'kind', 'account', 'poolName', 'amount', 'shares'] as const).map(
+    (name) => rows.map((row) => row[name]),
+  );
+
+const isOther = (row: Row, stored: Row): boolean =>
+  (['kind', 'account', 'poolName', 'amount', 'shares'] as const).some((name) => row[name] !== stored[name]);
+
+/** The event of a vault that has become these rows. @throws NoLog */
+function logOf(first: Row, second: Row | undefined): ChainEvent {
+  const of = (account: string, event: Partial<ChainEvent>): ChainEvent => ({
+    ...first,
+    ...event,
+    poolName: account,
+    poolId: standIn(first.contract, account),
+  });
+  if (isShareKind(first.kind) && !second) return first;
+  if (first.kind === 'Deposited' && !second) return of(first.account, { kind: 'SharesBought' });
+  if (first.kind === 'Deposited' && second?.kind === 'Withdrawn')
+    return of(second.account, { kind: 'SharesMoved', amount: null });
+  if (first.kind === 'Withdrawn' && second?.kind === 'YieldClaimed')
+    return of(first.account, {
+      kind: 'SharesSold',
+      amount: `${BigInt(first.amount!) + BigInt(second.amount!)}`,
+    });
+  throw new NoLog(`event ${keyOf(first)} is of no log`);
+}

@@ -84,7 +84,7 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', greatest(p.total_yield, p.claimed_yield + coalesce(v.claimable, 0))::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -95,13 +95,24 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
   FROM (
 SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($4::text) AND (null::text) IS NULL  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'OWNER' AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND indexed AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND NOT indexed AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint))) merged
 ORDER BY pool_id DESC LIMIT (50::bigint) OFFSET (0::bigint)) page
-  JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true) pools
+  JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
+LEFT JOIN LATERAL (
+  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+    (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
+    / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
+  FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
+  WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
+  FROM pool_names n
+  JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
+  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
+) v ON true) pools
   CROSS JOIN (
   SELECT (SELECT count(*)::int FROM positions WHERE address = ($4::text)) AS total,
     coalesce(json_agg(
 json_build_object('poolId', o.pool_id, 'address', ($4::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
-  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable, 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
-  'claimable', coalesce(y.claimable, 0)::text, 'compounding',
+  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + CASE v.account WHEN ($4::text) THEN v.claimable ELSE 0 END, 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
+  'claimable', coalesce(y.claimable + CASE v.account WHEN ($4::text) THEN v.claimable ELSE 0 END, 0)::text, 'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = o.pool_id AND e.account = ($4::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
@@ -124,7 +135,18 @@ LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
 LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
 CROSS JOIN LATERAL (SELECT o.owed +
 coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, 340282366920938463463374607431768211456::numeric)
-  + div(o.balance * (w.last_per_unit - f.per_unit), 340282366920938463463374607431768211456::numeric), 0) AS claimable OFFSET 0) y) positions
+  + div(o.balance * (w.last_per_unit - f.per_unit), 340282366920938463463374607431768211456::numeric), 0) AS claimable OFFSET 0) y
+LEFT JOIN LATERAL (
+  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+    (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
+    / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
+  FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
+  WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
+  FROM pool_names n
+  JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
+  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  WHERE n.pool_id = o.pool_id AND (SELECT EXISTS (SELECT FROM share_prices))
+) v ON true) positions
   CROSS JOIN (
   WITH
 memberships AS MATERIALIZED (

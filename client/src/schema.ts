@@ -2161,7 +2161,7 @@ export interface components {
             earned: string;
             /** @description Yield that was paid out */
             claimed: string;
-            /** @description Yield that can be claimed: `claimableOf` of the contract at `blockNumber` */
+            /** @description Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read */
             claimable: string;
             /** @description Whether the caller has said on the chain that its yield here is to be paid in again; GET /pools/{id}/calls/compounding changes it */
             compounding: boolean;

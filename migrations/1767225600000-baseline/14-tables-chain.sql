@@ -206,6 +206,19 @@ CREATE TABLE share_holdings (
 COMMENT ON TABLE share_holdings IS
   'Derived: the shares that accounts have of vaults, and what they have cost, from all events that were read';
 
+CREATE TABLE share_prices (
+  vault address NOT NULL,
+  -- Of the block, in UTC.
+  day date NOT NULL,
+  block_number bigint NOT NULL,
+  block_time timestamptz(3) NOT NULL,
+  -- What 10^36 shares are worth, in the smallest unit of the vault's asset.
+  price numeric(78,0) NOT NULL,
+  CONSTRAINT share_prices_pkey PRIMARY KEY (vault, day)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE share_prices IS
+  'What vaults say that their shares are worth: the last price of each of the last days, at a block in effect';
+
 CREATE TABLE receipt_waits (
   block_number bigint NOT NULL,
   block_hash text COLLATE "C" NOT NULL,

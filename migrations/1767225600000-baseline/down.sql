@@ -8,7 +8,7 @@ DROP TABLE
   circle_rounds, circle_members, circles,
   lottery_totals, lottery_tickets, lottery_draws,
   position_journal, accrual_rates, pool_weights, positions,
-  set_aside_counts, verify_walks, receipt_waits, pool_names, share_holdings, chain_events, chain_blocks, chain_facts, chain_tokens,
+  set_aside_counts, verify_walks, receipt_waits, pool_names, share_holdings, share_prices, chain_events, chain_blocks, chain_facts, chain_tokens,
   chain_contracts_apart, chain_contracts, chain_cursor, chain_proofs,
   pool_totals, member_counts, member_streams, owner_totals, account_days,
   submissions, yield_accruals, transactions,

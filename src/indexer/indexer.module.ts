@@ -19,6 +19,7 @@ import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { WindowFill } from '#indexer/leading/window-fill';
 import { Rewind } from '#indexer/leading/rewind';
+import { PriceWatch } from '#indexer/prices/price-watch';
 import { BlockProof } from '#indexer/proving/block-proof';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
@@ -87,6 +88,7 @@ export class IndexerModule {
         SubmissionWatch,
         ReceiptWatch,
         FactsWatch,
+        PriceWatch,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

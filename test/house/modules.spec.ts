@@ -193,6 +193,7 @@ const WRITTEN_BY_INDEXER = [
   'pool_weights',
   'positions',
   'share_holdings',
+  'share_prices',
   'submissions',
   'transactions',
   'yield_accruals',

@@ -330,8 +330,11 @@ const FILL = `
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;
   INSERT INTO circles SELECT ${hex('0', 40)}, n, ${id('pool', 'n')}, ${hex('n', 40)}, 1, 1, 3600, 32, now(), 'RUNNING', 1, now(), now()
     FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO pool_names SELECT ${id('name', 'n')}, ${hex('0', 40)}, n, ${id('pool', 'n')}, n, 0
+  INSERT INTO pool_names SELECT ${id('name', 'n')}, ${hex('0', 40)}, ${hex('n', 40)}, ${id('pool', 'n')}, n, 0
     FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO share_holdings SELECT ${hex('0', 40)}, ${hex('n', 40)}, 1, 1 FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO share_prices SELECT ${hex('0', 40)}, current_date - n, n, now() - make_interval(days => n), 1
+    FROM generate_series(0, 7) n;
   INSERT INTO circle_members SELECT ${hex('0', 40)}, n / 32, ${hex('n', 40)}, n % 32, now(), 1, 1, 0, 0, 0, 0
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO circle_rounds SELECT ${hex('0', 40)}, n / 32, n % 32, ${hex('n', 40)}, 1, now(), NULL, NULL
@@ -347,6 +350,7 @@ const CONSTANT = [
   'chain_facts',
   'chain_tokens',
   'chain_proofs',
+  'share_prices',
   'lottery_totals',
   'set_aside_counts',
   'outbox_consumers',

@@ -3,6 +3,7 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
+import { APR_BPS, TOTAL_YIELD, shareYield } from '#ledger/adapters/vaults/share-prices.sql';
 import { SUBMITTED } from './unpaid.sql';
 
 /**
@@ -19,7 +20,7 @@ const newestTransactions = (limit: number): string => `
 
 const POOL_FIELDS = `
   'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-  'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+  'pendingBalance', p.pending_balance::text, 'totalYield', ${TOTAL_YIELD}::text, 'apr', trim_scale(${APR_BPS} / 100.0), 'autoCompound', p.auto_compound,
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
 const POOL_ITEM = `json_build_object(${POOL_FIELDS},
@@ -77,7 +78,7 @@ export const LIST_POOLS = statement<
       (${TOTAL})::int AS total,
       coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
     FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
-    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true ${shareYield('p.id')}`,
   { onStandby: true, chargedTo: 'caller' },
 );
 
@@ -91,7 +92,7 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
       SELECT pool_id, row_number() OVER () AS n
       FROM (${newestPools('AND pool_id < :after', ':limit + 1')} LIMIT :limit + 1) found
     ) page
-    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true ${shareYield('p.id')}`,
   { onStandby: true, chargedTo: 'caller' },
 );
 
@@ -108,7 +109,7 @@ export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableR
       'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
         WHERE m.pool_id = p.id AND m.address <> u.address),
       'transactions', ${newestTransactions(100)})::text END AS data
-    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
+    FROM pools p JOIN users u ON u.id = p.owner_id ${shareYield('p.id')} WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
 );
 
@@ -121,12 +122,12 @@ export const POOL_YIELD = statement<{ pool: string; caller: string }, ReadableRo
   { pool: 'uuid', caller: 'text' },
   `
     SELECT CASE WHEN ${isReader('p.id', ':caller')} THEN json_build_object(
-      'totalYield', p.total_yield::text,
-      'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
-      'apr', trim_scale(p.apr_bps / 100.0),
-      'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+      'totalYield', ${TOTAL_YIELD}::text,
+      'claimableYield', greatest(${TOTAL_YIELD} - p.claimed_yield, 0)::text,
+      'apr', trim_scale(${APR_BPS} / 100.0),
+      'apy', trim_scale(round(((power(1 + least(${APR_BPS}, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
       'lastClaimed', iso(p.last_claimed_at))::text END AS data
-    FROM pools p WHERE p.id = :pool`,
+    FROM pools p ${shareYield('p.id')} WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
 );
 

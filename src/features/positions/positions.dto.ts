@@ -20,7 +20,8 @@ export class PositionItem {
   @ApiProperty({ pattern: AMOUNT, description: 'Yield that was paid out' }) claimed: string;
   @ApiProperty({
     pattern: AMOUNT,
-    description: 'Yield that can be claimed: `claimableOf` of the contract at `blockNumber`',
+    description:
+      'Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read',
   })
   claimable: string;
   @ApiProperty({

@@ -1,6 +1,7 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding } from '#ledger/chain/chain.sql';
+import { shareYield } from '#ledger/adapters/vaults/share-prices.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */
@@ -22,11 +23,13 @@ export const ACCRUED = `
   LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
   CROSS JOIN LATERAL (SELECT o.owed + ${UNSETTLED} AS claimable OFFSET 0) y`;
 
+/** With what shares of a vault have earned. */
+const CLAIMABLE = 'y.claimable + CASE v.account WHEN :caller THEN v.claimable ELSE 0 END';
 const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
-    ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
-    ${amount('claimable', 'y.claimable')}, 'compounding', ${isCompounding(pool, ':caller')}, 'blockNumber', coalesce(a.number, b.number),
+    ${amount('balance')}, ${amount('earned', `o.claimed + ${CLAIMABLE}`)}, ${amount('claimed')},
+    ${amount('claimable', CLAIMABLE)}, 'compounding', ${isCompounding(pool, ':caller')}, 'blockNumber', coalesce(a.number, b.number),
     'blockTime', iso(CASE WHEN a.number IS NULL THEN b.time ELSE a.time END))`;
 
 /** SQL: the last block whose events of the pool's contract count, if that is before `b`, the ledger's: it is read apart. */
@@ -47,7 +50,7 @@ export const POOL_POSITION = statement<{ pool: string; caller: string }, Readabl
       THEN ${position('p.id')}::text END AS data
     FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('p.id')} a ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
-    ${ACCRUED}
+    ${ACCRUED} ${shareYield('p.id')}
     WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
 );
@@ -66,6 +69,6 @@ export const LIST_POSITIONS = statement<
       SELECT * FROM positions WHERE address = :caller ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) o
     LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('o.pool_id')} a ON true
-    ${ACCRUED}`,
+    ${ACCRUED} ${shareYield('o.pool_id')}`,
   { onStandby: true, chargedTo: 'caller' },
 );

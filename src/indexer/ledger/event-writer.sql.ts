@@ -197,6 +197,7 @@ export const UNDO = {
     WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
   shares: TAKE_BACK,
+  prices: `DELETE FROM share_prices WHERE block_number > $1 AND vault = coalesce($2::text, vault)`,
   /** Rows, here and below: the number of events by outcome, and by draw or circle. */
   events: `
     WITH gone AS (

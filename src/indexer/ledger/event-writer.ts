@@ -152,9 +152,9 @@ export class EventWriter {
     const lost = await undoPositions(this.client, effective, contract);
     for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
       await this.client.query(statement, [effective, contract]);
-    await this.client.query(sql.UNDO.proofs, [number, contract]);
+    for (const statement of [sql.UNDO.proofs, sql.UNDO.prices, sql.UNDO.shares])
+      await this.client.query(statement, [number, contract]);
     await this.client.query(sql.UNDO.names, [effective, contract]);
-    await this.client.query(sql.UNDO.shares, [number, contract]);
     const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
     const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
     const undone = [...gone.rows, ...waiting.rows];

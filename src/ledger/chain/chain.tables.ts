@@ -16,4 +16,5 @@ export const TABLES = [
   'circle_rounds',
   'pool_names',
   'share_holdings',
+  'share_prices',
 ];

@@ -5,6 +5,8 @@ import { Registry } from 'prom-client';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
+import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
+import { POOL_POSITION } from '#features/positions/positions.sql';
 import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Rewind } from '#indexer/leading/rewind';
@@ -241,6 +243,38 @@ describe.each([
     const outcomes = `SELECT outcome FROM chain_events WHERE shares IS NOT NULL GROUP BY 1 ORDER BY 1`;
     expect(await bench.sql(outcomes)).toEqual([{ outcome: 'APPLIED' }, { outcome: 'UNKNOWN_POOL' }]);
     expect(await verified()).toEqual([]);
+  });
+
+  it('tell what can be claimed, and the rate, by the price of a share, which goes with its block', async () => {
+    const { saver } = bench;
+    await start();
+    await toVault(saver, 'deposit', 20n * unit, addressOf(saver));
+    await earn(5n * unit + 1n);
+    await bench.atHead();
+    const { number } = (await bench.cursor())!;
+    const prices = (): Promise<{ block_number: string }[]> =>
+      bench.sql('SELECT block_number FROM share_prices ORDER BY day');
+    await eventually('the price', prices, (rows) => Number(rows.at(-1)?.block_number) === number);
+    const told = async ({ text, parameters }: typeof POOL_YIELD): Promise<Record<string, string>> => {
+      const values = parameters.map((name) => (name === 'pool' ? own : addressOf(saver)));
+      const [{ data }] = await bench.sql<{ data: string }>(text, values);
+      return JSON.parse(data) as Record<string, string>;
+    };
+    const [balance, , , claimed] = await position(own);
+    const worth = await view('convertToAssets', await view('balanceOf', addressOf(saver)));
+    const { claimableYield, totalYield, apr } = await told(POOL_YIELD);
+    expect(BigInt(claimableYield)).toBeGreaterThan(unit);
+    // The price and the worth are both rounded down.
+    expect([0n, 1n]).toContain(worth - balance - BigInt(claimableYield));
+    expect([BigInt(totalYield), apr]).toEqual([BigInt(claimableYield) + claimed, 0]);
+    expect(await told(POOL_DETAIL)).toMatchObject({ totalYield, apr });
+    expect(await told(POOL_POSITION)).toMatchObject({ claimable: claimableYield, earned: totalYield });
+    await bench.sql(`INSERT INTO share_prices SELECT vault, day - 2, block_number - 1, block_time - interval '2 days',
+      div(price * 100, 101) FROM share_prices`);
+    expect(await told(POOL_YIELD)).toMatchObject({ claimableYield, apr: 182.5 });
+    await stop();
+    await rewind(number - 1);
+    expect(await prices()).toEqual([{ block_number: `${number - 1}` }]);
   });
 
   it('go back and forth with the chain, and are made anew from their events', async () => {

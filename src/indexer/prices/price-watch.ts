@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { Client } from 'pg';
+import { encodeFunctionData, parseAbi } from 'viem';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { PRICED_SHARES } from '#ledger/adapters/vaults/share-prices.sql';
+import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SideLoop } from '#indexer/beside/side-loop';
+import type { Call } from '#indexer/reading/rpc';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { DUE, FORGET, HOLD_CURSOR, SAVE } from './prices.sql';
+
+const ROUND_MS = 5000;
+/** Vaults that are asked in a round. */
+const MOST_VAULTS = 40;
+const WORD = /^0x[0-9a-f]{64}$/i;
+const DATA = encodeFunctionData({
+  abi: parseAbi(['function convertToAssets(uint256 shares) view returns (uint256)']),
+  args: [PRICED_SHARES],
+});
+
+interface Due {
+  vault: string;
+  number: number;
+  hash: string;
+}
+
+/**
+ * Asks vaults what their shares are worth, at the last block in effect. A price that the endpoints disagree on is not
+ * taken; one of a block that is taken back goes with it.
+ */
+@Injectable()
+export class PriceWatch extends SideLoop {
+  protected readonly failure = 'the prices of shares could not be read';
+  private readonly chain: AgreedChain;
+  private readonly hasVaults: () => boolean;
+
+  constructor(
+    postgres: PostgresSettings,
+    { RPC_AGREE }: IndexerSettings,
+    endpoints: RpcEndpoints,
+    private readonly telemetry: IndexerTelemetry,
+    adapters: ContractAdapters,
+  ) {
+    super(postgres.DATABASE_URL);
+    this.chain = new AgreedChain(endpoints.all, RPC_AGREE);
+    this.hasVaults = () => endpoints.contracts.some((each) => adapters.of(each)?.className === 'Vault');
+  }
+
+  protected mayRun(): boolean {
+    return this.telemetry.state === 'synced' && this.hasVaults();
+  }
+
+  protected pauseMs(): number {
+    return ROUND_MS;
+  }
+
+  protected failed(): void {
+    // The next round asks again.
+  }
+
+  protected async round(client: Client): Promise<void> {
+    const { rows } = await client.query<Due>(DUE, [MOST_VAULTS]);
+    if (rows.length === 0) return;
+    const [{ number, hash }] = rows;
+    await this.chain.begin();
+    // The answers in between may be of another chain.
+    if (!(await this.has(number, hash))) return;
+    const at = `0x${number.toString(16)}`;
+    const answers = await this.chain.ask(
+      rows.map(({ vault }): Call => ['eth_call', [{ to: vault, data: DATA }, at]]),
+    );
+    if (!(await this.has(number, hash))) return;
+    const told = rows
+      .map(({ vault }, i) => ({ vault, answer: answers[i] }))
+      .filter((each): each is { vault: string; answer: string } => WORD.test(String(each.answer)));
+    if (told.length > 0) await this.save(client, rows[0], told);
+  }
+
+  private async has(number: number, hash: string): Promise<boolean> {
+    const [block] = await this.chain.ask([['eth_getBlockByNumber', [`0x${number.toString(16)}`, false]]]);
+    return (block as { hash?: string } | null)?.hash === hash;
+  }
+
+  private async save(
+    client: Client,
+    { number, hash }: Due,
+    told: { vault: string; answer: string }[],
+  ): Promise<void> {
+    const vaults = told.map(({ vault }) => vault);
+    await client.query('BEGIN');
+    try {
+      await client.query(HOLD_CURSOR);
+      await client.query(SAVE, [number, hash, vaults, told.map(({ answer }) => BigInt(answer))]);
+      await client.query(FORGET, [vaults]);
+      await client.query('COMMIT');
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { MOST_DAYS } from '#ledger/adapters/vaults/share-prices.sql';
+
+/**
+ * The vaults whose price at the last block in effect is not known, those first that wait longest. Parameter: limit. Row:
+ * vault, number and hash of the block.
+ */
+export const DUE = `
+  SELECT k.vault, b.number::float8 AS number, b.hash
+  FROM (SELECT DISTINCT address AS vault FROM chain_contracts WHERE adapter = 'Vault') k
+  CROSS JOIN chain_cursor c JOIN chain_blocks b ON b.number = c.applied_number
+  LEFT JOIN LATERAL (SELECT block_number FROM share_prices WHERE vault = k.vault ORDER BY day DESC LIMIT 1) s ON true
+  WHERE s.block_number IS DISTINCT FROM b.number ORDER BY s.block_number NULLS FIRST, k.vault LIMIT $1`;
+
+/** Whoever takes blocks back has the cursor first. */
+export const HOLD_CURSOR = 'SELECT FROM chain_cursor FOR SHARE';
+
+/** The newest price of a day, if the block is still the ledger's. Parameters: number and hash of the block, vaults, prices. */
+export const SAVE = `
+  INSERT INTO share_prices (vault, day, block_number, block_time, price)
+  SELECT w.vault, (b.time AT TIME ZONE 'UTC')::date, b.number, b.time, w.price
+  FROM unnest($3::text[], $4::numeric[]) AS w(vault, price) CROSS JOIN chain_blocks b
+  WHERE b.number = $1 AND b.hash = $2
+  ON CONFLICT ON CONSTRAINT share_prices_pkey DO UPDATE
+    SET block_number = excluded.block_number, block_time = excluded.block_time, price = excluded.price`;
+
+/** Parameter: vaults. */
+export const FORGET = `
+  DELETE FROM share_prices p WHERE vault = ANY($1::text[])
+    AND day < (SELECT max(day) FROM share_prices n WHERE n.vault = p.vault) - ${MOST_DAYS}`;

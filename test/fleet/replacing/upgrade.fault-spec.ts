@@ -24,6 +24,7 @@ const ROOT = path.join(__dirname, '../../..');
 /** The figure of a large installation is a million: UPGRADE_TRANSACTIONS=1000000. */
 const TRANSACTIONS = Number(process.env.UPGRADE_TRANSACTIONS ?? 20_000);
 const POOLS = 1000;
+jest.setTimeout(240_000 + TRANSACTIONS);
 
 /**
  * Trial migrations of a next version, as JavaScript, since it is built already: a column, an index that is built while

@@ -26,14 +26,19 @@ const readFromRoot = (file: string): string => readFileSync(join(root, file), 'u
  * Compiles the given files (paths from the project root) and returns the contracts they define. The same sources
  * and compiler always give the same bytes: without the metadata hash neither paths nor comments get into them.
  * @param read gives the text of each file that is of no package
+ * @param details switches steps of the optimizer off: what is only tried needs not all of them
  */
-export function compile(files: string[] = reference, read = readFromRoot): Artifacts {
+export function compile(
+  files: string[] = reference,
+  read = readFromRoot,
+  details?: Record<string, boolean>,
+): Artifacts {
   const input = {
     language: 'Solidity',
     sources: Object.fromEntries(files.map((file) => [file, { content: read(file) }])),
     settings: {
       evmVersion: 'cancun',
-      optimizer: { enabled: true, runs: 200 },
+      optimizer: { enabled: true, runs: 200, details },
       metadata: { bytecodeHash: 'none' },
       outputSelection: Object.fromEntries(
         files.map((file) => [file, { '*': ['abi', 'evm.bytecode.object'] }]),

@@ -29,5 +29,6 @@ export const shareYield = (pool: string): string => `
   ) v ON true`;
 
 /** Of pool `p`, beside `v` of `shareYield`: what shares of a vault have earned is in no sum. */
-export const TOTAL_YIELD = 'greatest(p.total_yield, p.claimed_yield + coalesce(v.claimable, 0))';
+export const TOTAL_YIELD =
+  'CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END';
 export const APR_BPS = 'coalesce(v.apr_bps, p.apr_bps)';

@@ -5,7 +5,7 @@ import { type DevClient, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
-import { ChainBench } from '../support/chain/chain-bench';
+import { ChainBench, eventually } from '../support/chain/chain-bench';
 import { ForeignModule } from '../support/chain/foreign-adapters';
 import { addPool, addressOf, call } from '../support/chain/foreign-pools';
 import type { Wallet } from '../support/wallet';
@@ -102,8 +102,28 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       `deposit ${vault}`,
     ]);
     expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`]);
-    await sent(bench.saver, `${id}/calls/withdraw?amount=${TEN}`, saver);
-    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`, `WITHDRAWAL CONFIRMED ${TEN}`]);
+    const token = { ...compiled.Coin, address: bench.deployment.token };
+    await call(bench.owner, token, 'mint', vault, 1001n);
+    await bench.atHead();
+    const all = await eventually(
+      'what it has earned',
+      async () => {
+        const { balance, claimable } = (await app.get(`/pools/${id}/position`, saver)).body.data;
+        return [BigInt(balance as string), BigInt(claimable as string)];
+      },
+      ([, claimable]) => claimable === 1000n,
+    );
+    const worth = all[0] + all[1];
+    expect(await refused(`${id}/calls/withdraw?amount=${worth + 1n}`, saver)).toEqual([
+      409,
+      'insufficient_balance',
+    ]);
+    await sent(bench.saver, `${id}/calls/withdraw?amount=${worth}`, saver);
+    expect(await statement(id)).toEqual([
+      `DEPOSIT CONFIRMED ${TEN}`,
+      `WITHDRAWAL CONFIRMED ${TEN}`,
+      'YIELD_CLAIM CONFIRMED 1000',
+    ]);
     expect(await refused(`${id}/calls/withdraw?amount=1`, saver)).toEqual([409, 'insufficient_balance']);
     for (const each of ['claim', 'compounding?enabled=true'])
       expect(await refused(`${id}/calls/${each}`, saver)).toEqual([409, 'calls_unknown']);

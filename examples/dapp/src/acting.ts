@@ -11,7 +11,7 @@ import type { Paying } from './paying.js';
 import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
-import { type ReadyConfig, type Session, callsAt, client, isVault } from './session.js';
+import { type ReadyConfig, type Session, callsAt, client } from './session.js';
 import type { Tokens } from './tokens.js';
 
 export interface Acting {
@@ -123,12 +123,9 @@ export function useActing(
         void run('Add yield', ['Pay yield into the pool', 'Seen by the service'], async ({ next }) => {
           await local.accrue(pool);
           next();
-          const { id, contractAddress, totalYield } = pool;
-          // What a vault has earned counts when it is taken out.
-          if (!isVault(callsAt(config, contractAddress)))
-            await isSeen(({ pools: { data } }) =>
-              data.some((now) => now.id === id && now.totalYield !== totalYield),
-            );
+          await isSeen(({ pools: { data } }) =>
+            data.some(({ id, totalYield }) => id === pool.id && totalYield !== pool.totalYield),
+          );
           return 'The pool has earned 5 %.';
         })),
   };

@@ -24,6 +24,12 @@ export async function liveVault(
   await sendCalls(saver, `/pools/${id}/calls/deposit?transaction=${depositId}`);
   await statement(saver, id, ({ length }) => length === 1);
   await execute(keeper, 'TestToken', token, 'mint', [vault, parseEther('8')]);
+  const earned = await until(
+    'what the vault has earned',
+    () => saver.call<{ claimableYield: string }>('GET', `/pools/${id}/yield`),
+    ({ claimableYield }) => claimableYield !== '0',
+  );
+  say(`earned, by the price of its shares: ${tokens(earned.claimableYield)}`);
   await sendCalls(saver, `/pools/${id}/calls/withdraw?amount=${parseEther('54')}`);
   const rows = await statement(saver, id, ({ length }) => length === 3);
   for (const { type, status, amount } of rows) say(`${type.padEnd(12)} ${status} ${tokens(amount)}`);

@@ -145,7 +145,7 @@ type Refusal = (pool: PoolToPayOut) => ApiError | undefined;
 
 function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefined {
   const minimum = BigInt(pool.minimum ?? 0);
-  // A contract with no call for the yield alone pays it out with what earned it.
+  // A contract with no call for the yield alone pays it out with what earned it; a vault at the price of the last look.
   const withYield = pool.own !== null && pool.own.calls.claim === undefined;
   const balance = BigInt(pool.balance) + (withYield ? BigInt(pool.claimable) : 0n);
   if (wanted > balance)

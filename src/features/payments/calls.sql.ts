@@ -9,10 +9,11 @@ import {
   isCompounding,
   tokenOf,
 } from '#ledger/chain/chain.sql';
+import { shareYield } from '#ledger/adapters/vaults/share-prices.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
-import { ACCRUED } from '#features/positions/positions.sql';
+import { ACCRUED, CLAIMABLE } from '#features/positions/positions.sql';
 import type { OwnContract } from './own-calls';
 
 /** Both are null until an indexer has read them from the chain. The token is the contract's. */
@@ -87,13 +88,13 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
       ${tokenOf('p.contract_address')} AS token,
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
-      coalesce(y.claimable, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
+      coalesce(${CLAIMABLE}, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
         AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent",
       coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
-    ${ACCRUED}
+    ${ACCRUED} ${shareYield('p.id')}
     WHERE p.id = :pool`,
   { chargedTo: 'caller' },
 );

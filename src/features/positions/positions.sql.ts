@@ -23,8 +23,8 @@ export const ACCRUED = `
   LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
   CROSS JOIN LATERAL (SELECT o.owed + ${UNSETTLED} AS claimable OFFSET 0) y`;
 
-/** With what shares of a vault have earned. */
-const CLAIMABLE = 'y.claimable + CASE v.account WHEN :caller THEN v.claimable ELSE 0 END';
+/** SQL: with what shares of a vault have earned, beside `v` of `shareYield`. */
+export const CLAIMABLE = 'y.claimable + CASE v.account WHEN :caller THEN v.claimable ELSE 0 END';
 const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},

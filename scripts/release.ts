@@ -5,6 +5,8 @@ import path from 'node:path';
 
 const VERSION = /^(\d+)\.(\d+)\.(\d+)$/;
 const UNRELEASED = '## [Unreleased]\n';
+/** Which image the manifests run. */
+const MANIFESTS = ['deploy/production/kustomization.yaml', 'deploy/several-chains/kustomization.yaml'];
 export const RELEASED = 'migrations/released.json';
 
 /** Which migrations have been released, and with which contents: nobody may change those any more. */
@@ -108,6 +110,9 @@ export function release(
   write(root, 'package-lock.json', lock);
   write(root, RELEASED, { version, checksums } satisfies Released);
   writeFileSync(path.join(root, 'CHANGELOG.md'), changelog);
+
+  for (const file of MANIFESTS)
+    writeFileSync(path.join(root, file), read(root, file).replace(/newTag: .*/, `newTag: ${version}`));
 
   mkdirSync(path.join(root, 'release'), { recursive: true });
   npm('run', '-s', 'sbom');

@@ -78,6 +78,8 @@ describe('a release in a clone', () => {
       ...[lock, lock.packages[''], lock.packages.client].map((each) => each.version),
       read('migrations/released.json').version,
     ]).toEqual(Array(6).fill(version));
+    const manifests = git('grep', '-h', '^ *newTag:', '--', '*.yaml').split('\n');
+    expect([manifests.length, ...new Set(manifests)]).toEqual([2, `    newTag: ${version}`]);
     expect(read('migrations/released.json').checksums).toEqual(checksumsOf(ROOT));
     expect(readdirSync(path.join(clone, 'release')).sort()).toEqual([
       `pooled-savings-client-${version}.tgz`,

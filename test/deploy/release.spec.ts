@@ -79,7 +79,7 @@ describe('a release in a clone', () => {
       read('migrations/released.json').version,
     ]).toEqual(Array(6).fill(version));
     const manifests = git('grep', '-h', '^ *newTag:', '--', '*.yaml').split('\n');
-    expect([manifests.length, ...new Set(manifests)]).toEqual([2, `    newTag: ${version}`]);
+    expect(manifests.map((line) => line.trim())).toEqual(Array(2).fill(`newTag: ${version}`));
     expect(read('migrations/released.json').checksums).toEqual(checksumsOf(ROOT));
     expect(readdirSync(path.join(clone, 'release')).sort()).toEqual([
       `pooled-savings-client-${version}.tgz`,

@@ -18,6 +18,8 @@ describe('calls of contracts that are not ours, as their adapters describe them'
   const bench = new ChainBench();
   const app = new TestApp();
   let indexer: NestFastifyApplication;
+  /** The vault's alone. */
+  let coin: Address;
   let [vault, savings, clubs]: Address[] = [];
   let [saver, other]: SignedIn[] = [];
 
@@ -25,7 +27,8 @@ describe('calls of contracts that are not ours, as their adapters describe them'
     await app.start({}, undefined, async (database) => {
       await bench.start(database);
       const { token } = bench.deployment;
-      vault = (await deploy(bench.owner, compiled.PlainVault, [token, 0])).address.toLowerCase() as Address;
+      coin = (await deploy(bench.owner, compiled.Coin, ['EURO', 6])).address.toLowerCase() as Address;
+      vault = (await deploy(bench.owner, compiled.PlainVault, [coin, 0])).address.toLowerCase() as Address;
       savings = (
         await deploy(bench.owner, compiled.AccountSavings, [token])
       ).address.toLowerCase() as Address;
@@ -97,13 +100,14 @@ describe('calls of contracts that are not ours, as their adapters describe them'
   it('pay into a vault what was announced, and take it out with its yield', async () => {
     const { id, contractAddress, depositId } = await app.createPool(saver, { type: 'individual' });
     expect(contractAddress).toBe(vault);
+    const euro = { ...compiled.Coin, address: coin };
+    await call(bench.owner, euro, 'mint', bench.saver.account.address, BigInt(TEN));
     expect(await sent(bench.saver, `${id}/calls/deposit?transaction=${depositId}`, saver)).toEqual([
-      'approve token',
+      `approve ${coin}`,
       `deposit ${vault}`,
     ]);
     expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`]);
-    const token = { ...compiled.Coin, address: bench.deployment.token };
-    await call(bench.owner, token, 'mint', vault, 1001n);
+    await call(bench.owner, euro, 'mint', vault, 1001n);
     await bench.atHead();
     const all = await eventually(
       'what it has earned',
@@ -127,6 +131,23 @@ describe('calls of contracts that are not ours, as their adapters describe them'
     expect(await refused(`${id}/calls/withdraw?amount=1`, saver)).toEqual([409, 'insufficient_balance']);
     for (const each of ['claim', 'compounding?enabled=true'])
       expect(await refused(`${id}/calls/${each}`, saver)).toEqual([409, 'calls_unknown']);
+  });
+
+  it('count what is in a vault of another token apart', async () => {
+    const ofSaver = (await app.get('/analytics/user', saver)).body.data;
+    expect(ofSaver).toMatchObject({ totalDeposited: '0', yieldEarned: '0' });
+    expect(ofSaver.otherTokens).toEqual([
+      expect.objectContaining({
+        token: coin,
+        symbol: 'EURO',
+        decimals: 6,
+        totalDeposited: TEN,
+        yieldEarned: '1000',
+      }),
+    ]);
+    const { contractTokens, token } = (await app.get('/config')).body.data;
+    expect(token.address).toBe(bench.deployment.token.toLowerCase());
+    expect(contractTokens[vault]).toEqual({ address: coin, symbol: 'EURO', decimals: 6 });
   });
 
   it('of savings that name no pool are for the owner of the pool alone', async () => {

@@ -7,9 +7,9 @@ import {
   LAST_BLOCK_TIME,
   isApart,
   isCompounding,
+  shareYield,
   tokenOf,
 } from '#ledger/chain/chain.sql';
-import { shareYield } from '#ledger/adapters/vaults/share-prices.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';

@@ -3,7 +3,7 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { APR_BPS, TOTAL_YIELD, shareYield } from '#ledger/adapters/vaults/share-prices.sql';
+import { APR_BPS, TOTAL_YIELD, shareYield } from '#ledger/chain/chain.sql';
 import { SUBMITTED } from './unpaid.sql';
 
 /**

@@ -1,7 +1,6 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding } from '#ledger/chain/chain.sql';
-import { shareYield } from '#ledger/adapters/vaults/share-prices.sql';
+import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding, shareYield } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { encodeFunctionData, parseAbi } from 'viem';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
-import { PRICED_SHARES } from '#ledger/adapters/vaults/share-prices.sql';
+import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';

@@ -1,4 +1,4 @@
-import { MOST_DAYS } from '#ledger/adapters/vaults/share-prices.sql';
+import { MOST_DAYS } from '#ledger/chain/chain.sql';
 
 /**
  * The vaults whose price at the last block in effect is not known, those first that wait longest. Parameter: limit. Row:

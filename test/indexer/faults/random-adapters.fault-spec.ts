@@ -11,7 +11,7 @@ import { compile } from '../../../scripts/compile-contracts';
 import { ChainBench, type IndexerProcess, eventually } from '../../support/chain/chain-bench';
 import { NO_REF } from '../../support/chain/contracts';
 import { addressOf } from '../../support/chain/foreign-pools';
-import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/chain/random-faults';
+import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/network/random-faults';
 import { freshDatabase, urlAs } from '../../support/database';
 import { generator } from '../../support/generator';
 

@@ -1,7 +1,7 @@
 import type { Address } from 'viem';
 import { freshDatabase } from '../../support/database';
 import { ChainBench } from '../../support/chain/chain-bench';
-import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/chain/random-faults';
+import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/network/random-faults';
 import { generator } from '../../support/generator';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));

@@ -1,7 +1,7 @@
-import type { ChainBench, IndexerProcess } from './chain-bench';
-import type { Faults } from './chain-proxy';
+import type { ChainBench, IndexerProcess } from '../chain/chain-bench';
+import type { Faults } from '../chain/chain-proxy';
 import type { generator } from '../generator';
-import { liars } from './liars';
+import { liars } from '../chain/liars';
 
 export type Random = ReturnType<typeof generator>;
 export const one = <T>(random: Random, of: T[]): T => of[random(of.length)];

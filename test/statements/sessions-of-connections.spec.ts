@@ -12,7 +12,7 @@ const OF_SESSION =
 
 /** These connect directly; deploy/scaling/pooler.md says so. `dev/` is never part of production. */
 const DIRECT =
-  /^(dev\/|indexer\/(leading\/leader\.ts$|replaying\/)|platform\/migrating\/migrator\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
+  /^(dev\/|indexer\/(leading\/leader\.ts$|replaying\/|shares\/correction\.sql\.ts$)|platform\/migrating\/migrator\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
 
 const sources = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('spec.ts'))

@@ -11,6 +11,12 @@ export async function lockRepair(client: Client): Promise<void> {
   if (!rows[0].locked) throw new Error('another process is mending this database');
 }
 
+/** The schema of the tables, quoted: tables of the session stand before its own. */
+export async function schemaOf(client: Client): Promise<string> {
+  const text = 'SELECT quote_ident(current_schema()) AS name';
+  return (await client.query<{ name: string }>(text)).rows[0].name;
+}
+
 /** A conflict with another transaction, which was not done. */
 const CONFLICTS = /^(40001|40P01|55P03)$/;
 const MAX_TRIES = 5;

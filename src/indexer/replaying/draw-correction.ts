@@ -3,7 +3,7 @@ import { rebuildDraws } from '#indexer/ledger/draws';
 import * as draws from '#indexer/ledger/draws.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { refusal } from '#indexer/ledger/set-aside';
-import { correct } from './correction';
+import { correct, schemaOf } from './correction';
 import { type Replayed, decideAgain, storedItem } from './event-reader';
 import { EVENTS_OF_NONE, HOLD_CURSOR } from './events.sql';
 import { writeOutcomes } from './pool-correction';
@@ -126,13 +126,11 @@ export class DrawCorrection {
     const keys = [some.map(({ contract }) => contract), some.map(({ drawId }) => drawId)];
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     try {
-      const { rows: schemas } = await reader.query<{ name: string }>(
-        'SELECT quote_ident(current_schema()) AS name',
-      );
-      for (const statement of sql.shadows(schemas[0].name)) await reader.query(statement);
+      const schema = await schemaOf(reader);
+      for (const statement of sql.shadows(schema)) await reader.query(statement);
       for (const statement of [draws.MAKE_TICKETS, draws.MAKE_DRAWS, draws.SET_STAGES])
         await reader.query(statement, keys);
-      const { rows } = await reader.query<DrawKey>(sql.wrongDraws(schemas[0].name), keys);
+      const { rows } = await reader.query<DrawKey>(sql.wrongDraws(schema), keys);
       return rows;
     } finally {
       await reader.query('ROLLBACK');

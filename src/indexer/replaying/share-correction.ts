@@ -7,7 +7,7 @@ import * as sql from '#indexer/shares/correction.sql';
 import { asMovements } from '#indexer/shares/holdings';
 import { SAVE } from '#indexer/shares/holdings.sql';
 import { isShareKind } from '#indexer/shares/movements';
-import { correct } from './correction';
+import { correct, schemaOf } from './correction';
 import { HOLD_CURSOR } from './events.sql';
 
 /** Rows that are read at once, at least one block's. */
@@ -73,7 +73,7 @@ export class ShareCorrection {
 
   /** What is near the end is made while the indexer waits, so nothing is added meanwhile. */
   private async make(vault: string, signal: AbortSignal): Promise<void> {
-    const schema = await this.schema();
+    const schema = await schemaOf(this.reader);
     await this.reader.query(sql.MAKE_SHADOW(schema));
     let place: Place = { seq: -1, blockHash: '' };
     for (;;) {
@@ -158,11 +158,6 @@ export class ShareCorrection {
       this.holdings += rows.length;
       after = rows.at(-1)!.account;
     }
-  }
-
-  private async schema(): Promise<string> {
-    const text = 'SELECT quote_ident(current_schema()) AS name';
-    return (await this.reader.query<{ name: string }>(text)).rows[0].name;
   }
 }
 

@@ -10,7 +10,7 @@ import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { ChainBench, type IndexerProcess, eventually } from '../../support/chain/chain-bench';
 import { NO_REF } from '../../support/chain/contracts';
-import { addressOf } from '../../support/chain/foreign-pools';
+import { addPool, addressOf } from '../../support/chain/foreign-pools';
 import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/network/random-faults';
 import { freshDatabase, urlAs } from '../../support/database';
 import { generator } from '../../support/generator';
@@ -87,23 +87,11 @@ class Scene {
   }
 
   private async insertPools(): Promise<void> {
-    for (const { account } of this.savers)
+    for (const saver of this.savers)
       await this.bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now()) ON CONFLICT DO NOTHING', [
-        account.address.toLowerCase(),
+        addressOf(saver),
       ]);
-    for (const { id, type, owner, contract } of this.pools) {
-      await this.bench.sql(
-        `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-         SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
-        [id, type, contract, addressOf(owner)],
-      );
-      await this.bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [
-        id,
-        addressOf(owner),
-        'OWNER',
-        type,
-      ]);
-    }
+    for (const { owner, ...pool } of this.pools) await addPool(this.bench, owner, pool);
   }
 
   /** Another database with the same pools, as if nothing had been read yet. */

@@ -22,9 +22,13 @@ export async function call(
 export async function addPool(
   bench: ChainBench,
   owner: DevClient,
-  { type, contract, deposit }: { type: PoolType; contract: Address; deposit?: bigint },
+  {
+    id = newId(),
+    type,
+    contract,
+    deposit,
+  }: { id?: string; type: PoolType; contract: Address; deposit?: bigint },
 ): Promise<string> {
-  const id = newId();
   await bench.sql(
     `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
      SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,

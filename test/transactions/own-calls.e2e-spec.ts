@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, type Hex, maxUint256 } from 'viem';
-import { type DevClient, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
@@ -33,7 +33,9 @@ describe('calls of contracts that are not ours, as their adapters describe them'
         await deploy(bench.owner, compiled.AccountSavings, [token])
       ).address.toLowerCase() as Address;
       clubs = (await deploy(bench.owner, compiled.Clubs, [token])).address.toLowerCase() as Address;
+      const args = [token, bench.owner.account.address, 7n];
       bench.further.push(
+        ['lottery+', (await deploy(bench.owner, artifacts.LotteryPool, args)).address],
         ['individual:accounts', savings],
         ['individual:erc4626', vault],
         ['cooperative:clubs', clubs],
@@ -88,7 +90,9 @@ describe('calls of contracts that are not ours, as their adapters describe them'
   }
 
   it('are told by GET /config', async () => {
-    const { contractCalls } = (await app.get('/config')).body.data;
+    const { contractCalls, contractMinimums } = (await app.get('/config')).body.data;
+    // Those of new pools that ask for no contract.
+    expect(contractMinimums.lottery).toBe('1');
     expect(contractCalls).toMatchObject({
       [savings]: ['claim', 'deposit', 'withdraw'],
       [vault]: ['deposit', 'withdraw'],

@@ -43,6 +43,8 @@ CREATE TABLE chain_contracts (
   balance_view text,
   total_view text,
   calls jsonb,
+  -- Of vaults: the function that says what shares are worth.
+  price_view text,
   CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
   CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
 );

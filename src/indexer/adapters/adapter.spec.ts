@@ -145,6 +145,10 @@ describe('an adapter', () => {
     expect(() => adapterOf(made({ calls }, 'Paid', 'Renamed'))).toThrow(
       'Made: withdraw: takeOut(uint256 all) has the parameter all',
     );
+    const views = { balance: 'of(address)' };
+    expect(() => adapterOf(made({ views }, 'Paid', 'Renamed'))).toThrow(
+      'Made: balance: of(address) has the parameter',
+    );
     const again = made({}, 'Paid', 'Renamed');
     Object.defineProperty(Object.getPrototypeOf(again), 'more', {
       value: (again as Record<string, unknown>).paid,

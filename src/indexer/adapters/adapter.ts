@@ -59,7 +59,8 @@ export function adapterOf(instance: object): Adapter | undefined {
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
-  for (const [call, signature] of Object.entries(calls ?? {})) readCall(signature, `${className}: ${call}`);
+  for (const [use, signature] of Object.entries({ ...views, ...calls }))
+    readCall(signature, `${className}: ${use}`);
   return { className, name, types, views, calls, poolsBy, isNumbered: numberedBy !== undefined, events };
 }
 

@@ -69,6 +69,7 @@ export async function followContracts(
     wanted.map(({ address }) => adapterOf(address)?.views?.balance),
     wanted.map(({ address }) => adapterOf(address)?.views?.total),
     wanted.map(({ address }) => adapterOf(address)?.calls),
+    wanted.map(({ address }) => adapterOf(address)?.views?.price),
   ]);
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
@@ -79,7 +80,8 @@ const REPLACE = `
   wanted AS MATERIALIZED (
     SELECT *
     FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[], $12::text[], $13::text[],
-      $14::text[], $15::jsonb[]) AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view, calls)
+      $14::text[], $15::jsonb[], $16::text[])
+      AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view, calls, price_view)
     WHERE EXISTS (SELECT FROM led)
   ), begins AS MATERIALIZED (
     SELECT address, number, hash, time
@@ -97,12 +99,14 @@ const REPLACE = `
     ON CONFLICT DO NOTHING
   ), followed AS (
     INSERT INTO chain_contracts (type, address, position, from_block, pools_by, numbered, adapter,
-      balance_view, total_view, calls)
-    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view, calls
+      balance_view, total_view, calls, price_view)
+    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view,
+      calls, price_view
     FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
       pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
-      balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls
+      balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls,
+      price_view = excluded.price_view
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
-import { encodeFunctionData, parseAbi } from 'viem';
+import type { Hex } from 'viem';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { encodeCall, readCall } from '#ledger/adapters/own-call';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
@@ -16,13 +17,13 @@ const ROUND_MS = 5000;
 /** Vaults that are asked in a round. */
 const MOST_VAULTS = 40;
 const WORD = /^0x[0-9a-f]{64}$/i;
-const DATA = encodeFunctionData({
-  abi: parseAbi(['function convertToAssets(uint256 shares) view returns (uint256)']),
-  args: [PRICED_SHARES],
-});
+
+const priceCall = (view: string, vault: string): Hex =>
+  encodeCall(readCall(view, vault), { amount: PRICED_SHARES });
 
 interface Due {
   vault: string;
+  view: string;
   number: number;
   hash: string;
 }
@@ -46,7 +47,7 @@ export class PriceWatch extends SideLoop {
   ) {
     super(postgres.DATABASE_URL);
     this.chain = new AgreedChain(endpoints.all, RPC_AGREE);
-    this.hasVaults = () => endpoints.contracts.some((each) => adapters.of(each)?.className === 'Vault');
+    this.hasVaults = () => endpoints.contracts.some((each) => adapters.of(each)?.views?.price !== undefined);
   }
 
   protected mayRun(): boolean {
@@ -70,7 +71,7 @@ export class PriceWatch extends SideLoop {
     if (!(await this.has(number, hash))) return;
     const at = `0x${number.toString(16)}`;
     const answers = await this.chain.ask(
-      rows.map(({ vault }): Call => ['eth_call', [{ to: vault, data: DATA }, at]]),
+      rows.map(({ vault, view }): Call => ['eth_call', [{ to: vault, data: priceCall(view, vault) }, at]]),
     );
     if (!(await this.has(number, hash))) return;
     const told = rows

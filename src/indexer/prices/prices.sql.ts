@@ -2,11 +2,11 @@ import { MOST_DAYS } from '#ledger/chain/chain.sql';
 
 /**
  * The vaults whose price at the last block in effect is not known, those first that wait longest. Parameter: limit. Row:
- * vault, number and hash of the block.
+ * vault, the function to ask, number and hash of the block.
  */
 export const DUE = `
-  SELECT k.vault, b.number::float8 AS number, b.hash
-  FROM (SELECT DISTINCT address AS vault FROM chain_contracts WHERE adapter = 'Vault') k
+  SELECT k.vault, k.view, b.number::float8 AS number, b.hash
+  FROM (SELECT DISTINCT address AS vault, price_view AS view FROM chain_contracts WHERE price_view IS NOT NULL) k
   CROSS JOIN chain_cursor c JOIN chain_blocks b ON b.number = c.applied_number
   LEFT JOIN LATERAL (SELECT block_number FROM share_prices WHERE vault = k.vault ORDER BY day DESC LIMIT 1) s ON true
   WHERE s.block_number IS DISTINCT FROM b.number ORDER BY s.block_number NULLS FIRST, k.vault LIMIT $1`;

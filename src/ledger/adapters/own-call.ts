@@ -1,6 +1,6 @@
 import { type AbiFunction, type Address, type Hex, encodeFunctionData, parseAbiItem } from 'viem';
 
-/** What a call of a contract may say, by the names of its function's parameters. */
+/** What a call or a view of a contract may say, by the names of its function's parameters. */
 export interface CallValues {
   /** What the contract calls the pool: see `PoolContractOptions.poolsBy`. */
   pool: Hex | bigint;
@@ -39,8 +39,8 @@ function parsed(signature: string, place: string): AbiFunction {
   }
 }
 
-/** The data of a transaction that calls it. */
-export function encodeCall(item: AbiFunction, values: CallValues): Hex {
+/** The data of a call or transaction. @param values those that it has a parameter for */
+export function encodeCall(item: AbiFunction, values: Partial<CallValues>): Hex {
   const args = item.inputs.map(({ name }) => values[name as keyof CallValues]);
   return encodeFunctionData({ abi: [item], functionName: item.name, args });
 }

@@ -23,9 +23,10 @@ export interface PoolContractOptions {
   /**
    * The contract's functions that give the balance of an account in a pool, and of all of the pool, such as
    * `shares(uint256 pool, address account)`: `verify` asks them. The parameters are called `pool` and `account`. Without them
-   * only the events tell.
+   * only the events tell. Of vaults, `price` says what so many shares are worth, such as `convertToAssets(uint256 amount)`:
+   * the indexer asks it, and tells what pools have earned by it.
    */
-  views?: { balance?: string; total?: string };
+  views?: { balance?: string; total?: string; price?: string };
   /**
    * The contract's functions that a wallet calls, such as `save(uint256 amount)`, for GET /pools/:id/calls/… Their parameters
    * are called as the fields of `CallValues`. Calls that are not there, the service does not build: 409 `calls_unknown`.
@@ -34,8 +35,7 @@ export interface PoolContractOptions {
 }
 
 /** The calls of a pool that an adapter may describe, by the last part of their path. */
-export const OWN_CALLS = ['deposit', 'withdraw', 'claim'] as const;
-export type OwnCall = (typeof OWN_CALLS)[number];
+export type OwnCall = 'deposit' | 'withdraw' | 'claim';
 export type OwnCalls = Partial<Record<OwnCall, string>>;
 
 /**

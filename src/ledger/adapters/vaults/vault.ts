@@ -11,6 +11,7 @@ const abi = parseAbi([
 type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof abi, Name>;
 const On = eventsOf(abi);
 
+const views = { price: 'convertToAssets(uint256 amount)' };
 /** Yield is paid out with what it was earned by, so there is no call for it alone. */
 const calls = {
   deposit: 'deposit(uint256 amount, address pool)',
@@ -18,7 +19,7 @@ const calls = {
 };
 
 /** Vaults of ERC-4626, such as OpenZeppelin's. What an account has of one is its pool. */
-@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account', calls })
+@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account', views, calls })
 export class Vault {
   @On('Deposit')
   deposit({ owner, assets, shares }: Event<'Deposit'>): Happening {

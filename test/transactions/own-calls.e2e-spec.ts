@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, type Hex, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { ownCall } from '#features/payments/own-calls';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
@@ -184,6 +185,22 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       'WITHDRAWAL CONFIRMED 120',
       'YIELD_CLAIM CONFIRMED 90',
     ]);
+  });
+
+  it('take no more than the function has room for', () => {
+    const own = {
+      calls: { deposit: 'save(uint128 amount)' },
+      poolsBy: 'account',
+      owner: addressOf(bench.saver),
+      number: null,
+    } as const;
+    const build = ownCall('deposit', { contract: savings, own }, '', saver.address)!;
+    expect(build(2n ** 128n - 1n)).toMatchObject({ name: 'deposit', to: savings });
+    expect(() => build(2n ** 128n)).toThrow(
+      expect.objectContaining({
+        details: [{ field: 'amount', message: 'is more than the contract can take' }],
+      }),
+    );
   });
 
   it('of a pool with a number are known once the contract has told it', async () => {

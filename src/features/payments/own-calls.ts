@@ -1,7 +1,7 @@
-import type { Address, Hex } from 'viem';
+import { type AbiFunction, type Address, type Hex, IntegerOutOfRangeError } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { forbidden, namedError } from '#platform/errors/errors';
-import { encodeCall, namesPool, readCall } from '#ledger/adapters/own-call';
+import { forbidden, namedError, validationFailed } from '#platform/errors/errors';
+import { type CallValues, encodeCall, namesPool, readCall } from '#ledger/adapters/own-call';
 import type { OwnCall, OwnCalls, PoolsBy } from '#ledger/adapters/pool-contract';
 import type { CallName, EncodedCall } from './contract-calls';
 
@@ -40,8 +40,18 @@ export function ownCall(
   return (amount) => ({
     name: NAMES[call],
     to: contract as Address,
-    data: encodeCall(item, { pool, account, amount }),
+    data: dataOf(item, { pool, account, amount }),
   });
+}
+
+/** @throws ApiError 400 for an amount that the function's parameter cannot hold */
+function dataOf(item: AbiFunction, values: CallValues): Hex {
+  try {
+    return encodeCall(item, values);
+  } catch (error) {
+    if (!(error instanceof IntegerOutOfRangeError)) throw error;
+    throw validationFailed({ field: 'amount', message: 'is more than the contract can take' });
+  }
 }
 
 /** What the contract calls the pool; undefined if it does not know it yet. */

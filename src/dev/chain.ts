@@ -107,11 +107,13 @@ function readPort(file: string): number | undefined {
   }
 }
 
-/** A chain whose saved clock is ahead of ours continues from there, because block times only rise. */
+/**
+ * A chain whose saved clock is ahead continues from there, because block times only rise. The node reckons from its own
+ * clock: by ours it could be a second behind.
+ */
 async function neverGoBack(client: DevClient): Promise<void> {
   const { timestamp } = await client.getBlock();
-  const ahead = Number(timestamp) - Math.floor(Date.now() / 1000);
-  if (ahead > 0) await anvilRpc(client, 'evm_increaseTime', ahead);
+  if (timestamp > Date.now() / 1000) await anvilRpc(client, 'evm_setTime', Number(timestamp));
 }
 
 /**

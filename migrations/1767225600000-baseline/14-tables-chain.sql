@@ -45,7 +45,10 @@ CREATE TABLE chain_contracts (
   calls jsonb,
   -- Of vaults: the function that says what shares are worth.
   price_view text,
+  -- Of a contract that is one pool: that pool, the first that was made for it.
+  pool_id uuid,
   CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
+  CONSTRAINT chain_contracts_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id) ON DELETE SET NULL,
   CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
 );
 COMMENT ON TABLE chain_contracts IS
@@ -194,8 +197,8 @@ CREATE TABLE pool_names (
 );
 CREATE INDEX pool_names_block_number_idx ON pool_names (block_number);
 COMMENT ON TABLE pool_names IS
-  'Derived: the pools that contracts know by a number or an account, from the event that opened each, or that was its '
-  'first';
+  'Derived: the pools that contracts know by a number or an account, or that they are, from the event that opened each, '
+  'or that was its first';
 
 CREATE TABLE share_holdings (
   vault address NOT NULL,

@@ -18,6 +18,7 @@ BEGIN
   VALUES (NEW.owner_id, NEW.type, NEW.contract_address, writer(), 1)
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     pools = t.pools + excluded.pools;
+  PERFORM take_contracts(ARRAY[NEW.id], ARRAY[NEW.contract_address::text]);
   RETURN NULL;
 END $$;
 

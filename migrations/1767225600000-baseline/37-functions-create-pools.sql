@@ -2,34 +2,45 @@
 -- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
 -- their events are written here in one statement, which costs less than the triggers of other writers.
 
--- Where a contract knows pools by account, an account has one pool there: one more would never get a payment.
--- Waits for others that make a pool of the same account there, in one order, before any other lock of create_pools.
-CREATE FUNCTION hold_accounts(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
+-- Where a contract knows pools by account, an account has one pool there, and a contract that is one pool has that one: one
+-- more would never get a payment. Waits for others that make a pool in the same place, in one order, before any other lock
+-- of create_pools.
+CREATE FUNCTION hold_places(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
 SET search_path = public, pg_temp AS $$
 DECLARE
-  accounts CONSTANT text[] := ARRAY(SELECT owner_id || ' ' || contract FROM unnest(owner_ids, contracts) AS n(owner_id, contract)
-    WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.pools_by = 'account' AND k.address = contract));
+  places CONSTANT text[] := ARRAY(SELECT concat_ws(' ', contract, CASE k.pools_by WHEN 'account' THEN owner_id END)
+    FROM unnest(owner_ids, contracts) AS n(owner_id, contract) CROSS JOIN LATERAL (SELECT DISTINCT pools_by
+      FROM chain_contracts WHERE pools_by IN ('account', 'contract') AND address = contract) k);
 BEGIN
   PERFORM pg_advisory_xact_lock(key)
-  FROM (SELECT DISTINCT hashtextextended('pool of ' || account, 0) AS key FROM unnest(accounts) AS account ORDER BY 1) k;
+  FROM (SELECT DISTINCT hashtextextended('pool of ' || place, 0) AS key FROM unnest(places) AS place ORDER BY 1) k;
   -- A statement of its own, so that it sees what those have made.
-  IF cardinality(accounts) > (SELECT count(DISTINCT account) FROM unnest(accounts) AS account) OR EXISTS (
-    SELECT FROM unnest(accounts) AS account
-    JOIN pools p ON p.owner_id = split_part(account, ' ', 1)::uuid AND p.contract_address = split_part(account, ' ', 2))
+  IF cardinality(places) > (SELECT count(DISTINCT place) FROM unnest(places) AS place) OR EXISTS (
+    SELECT FROM unnest(places) AS place CROSS JOIN LATERAL (SELECT split_part(place, ' ', 1) AS contract,
+      nullif(split_part(place, ' ', 2), '')::uuid AS owner) n
+    WHERE EXISTS (SELECT FROM pools p WHERE p.owner_id = n.owner AND p.contract_address = n.contract)
+      OR n.owner IS NULL AND EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id IS NOT NULL))
   THEN
-    RAISE EXCEPTION 'the account has a pool at this contract'
-      USING ERRCODE = 'unique_violation', CONSTRAINT = 'pools_one_of_account';
+    RAISE EXCEPTION 'there is a pool in its place at this contract'
+      USING ERRCODE = 'unique_violation', CONSTRAINT = 'pools_one_in_place';
   END IF;
 END $$;
+
+-- Makes these the pools of those of their contracts that are one pool and have none.
+CREATE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql
+SET search_path = public, pg_temp AS $$
+  UPDATE chain_contracts k SET pool_id = n.id FROM unnest(pools, contracts) AS n(id, contract)
+  WHERE k.address = n.contract AND k.pools_by = 'contract' AND k.pool_id IS NULL
+$$;
 
 CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
+  placed CONSTANT boolean := EXISTS (SELECT FROM chain_contracts k
+    WHERE k.pools_by IN ('account', 'contract') AND k.address = ANY(NEW.contracts));
 BEGIN
-  IF EXISTS (SELECT FROM chain_contracts k WHERE k.pools_by = 'account' AND k.address = ANY(NEW.contracts)) THEN
-    PERFORM hold_accounts(NEW.owner_ids, NEW.contracts);
-  END IF;
+  IF placed THEN PERFORM hold_places(NEW.owner_ids, NEW.contracts); END IF;
   -- Backends that share a shard would lock its rows in different orders.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
   -- Only a superuser may declare a setting of that kind with the function.
@@ -89,6 +100,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
     PERFORM refresh_streams(NEW.pools);
   END IF;
+  IF placed THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
   PERFORM set_config('savings.creating', 'off', true);
   RETURN NEW;
 END $$;

@@ -18,7 +18,7 @@ DROP TABLE
 
 DROP FUNCTION
   delete_account, go_on_deleting, keep_operator_records, record_retries,
-  cancel_pool, restore_pools, create_pools, hold_accounts, after_restore, end_sessions, count_winners,
+  cancel_pool, restore_pools, create_pools, hold_places, take_contracts, after_restore, end_sessions, count_winners,
   webhook_deliveries_changed, webhooks_derived, publish_webhooks,
   publish_inserted_draw_events, publish_updated_draw_events, publish_deleted_draw_events, draw_topic, circle_topic,
   publish_inserted_transactions, publish_updated_transactions, publish_deleted_transactions,

@@ -32,7 +32,7 @@ export function ownCall(
 ): ((amount: bigint) => EncodedCall) | undefined {
   if (!own) return undefined;
   const signature = own.calls[call];
-  const pool = poolAt(own, poolId);
+  const pool = poolAt(own, contract as Address, poolId);
   if (signature === undefined || pool === undefined) throw namedError('calls_unknown');
   const item = readCall(signature, contract);
   if (own.poolsBy === 'account' && !namesPool(item) && own.owner !== caller) throw forbidden();
@@ -55,10 +55,16 @@ function dataOf(item: AbiFunction, values: CallValues): Hex {
 }
 
 /** What the contract calls the pool; undefined if it does not know it yet. */
-function poolAt({ poolsBy, owner, number }: OwnContract, poolId: string): Hex | bigint | undefined {
+function poolAt(
+  { poolsBy, owner, number }: OwnContract,
+  contract: Address,
+  poolId: string,
+): Hex | bigint | undefined {
   switch (poolsBy) {
     case 'account':
       return owner;
+    case 'contract':
+      return contract;
     case 'number':
       return number === null ? undefined : BigInt(number);
     case 'reference':

@@ -199,7 +199,7 @@ export class PoolsService {
 
   /**
    * @throws ApiError 401 when the user was deleted after the token was issued; 409 for a second pool at a contract that
-   * has one for each account
+   * has one for each account, or is one
    */
   private async written<T>(writing: Promise<T>): Promise<T> {
     try {
@@ -207,7 +207,7 @@ export class PoolsService {
     } catch (error) {
       const { constraint } = error as { constraint?: unknown };
       if (constraint === 'pools_owner_id_fkey') throw invalidToken('token_revoked');
-      if (constraint === 'pools_one_of_account') throw namedError('pool_exists');
+      if (constraint === 'pools_one_in_place') throw namedError('pool_exists');
       throw error;
     }
   }

@@ -18,7 +18,7 @@ type Fields = Partial<
   Record<'poolId' | 'poolAccount' | 'ref' | 'account', string> &
     Record<'poolNumber' | 'drawId' | 'amount' | 'fee' | 'drawTime', bigint> &
     Record<'circleId' | 'collateral' | 'time' | 'shares', bigint> &
-    Record<'aprBps' | 'period' | 'place', number>
+    Record<'aprBps' | 'period' | 'place', number> & { isContract: true }
 > & { kind: Kind };
 
 /** The most digits that the columns of `chain_events` take. */
@@ -31,7 +31,8 @@ const NAMES = {
   reference: () => null,
   number: ({ poolNumber }) => poolNumber?.toString() ?? null,
   account: ({ poolAccount }) => poolAccount ?? null,
-} satisfies Record<PoolsBy, (fields: Fields) => string | null>;
+  contract: ({ isContract }, contract) => (isContract ? contract : null),
+} satisfies Record<PoolsBy, (fields: Fields, contract: string) => string | null>;
 const ID_LENGTH = 32;
 const ADDRESS_LENGTH = 42;
 
@@ -78,7 +79,7 @@ function eventOf(
 ): ChainEvent {
   const { kind, poolId, ref, drawId, account, amount, fee, circleId, collateral, shares } = fields;
   const ends = fields.drawTime ?? fields.time;
-  const poolName = NAMES[poolsBy](fields);
+  const poolName = NAMES[poolsBy](fields, contract);
   const own = poolId === undefined ? null : digits(poolId);
   return {
     blockNumber: Number(log.blockNumber),

@@ -74,6 +74,13 @@ export async function followContracts(
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
 
+/**
+ * SQL: the first pool that was made for a wanted contract. No index finds it, but it is looked for only at starts, where a
+ * contract that is one pool has none of those that its followers were told of.
+ */
+const FIRST_POOL = `(SELECT id FROM pools p WHERE p.contract_address = wanted.address
+  AND EXISTS (SELECT FROM pool_totals t WHERE t.contract = wanted.address) ORDER BY id LIMIT 1)`;
+
 /** One statement, so that only the current leader can change the set. */
 const REPLACE = `
   WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
@@ -98,15 +105,17 @@ const REPLACE = `
     FROM wanted JOIN begins USING (address)
     ON CONFLICT DO NOTHING
   ), followed AS (
-    INSERT INTO chain_contracts (type, address, position, from_block, pools_by, numbered, adapter,
-      balance_view, total_view, calls, price_view)
+    INSERT INTO chain_contracts AS c (type, address, position, from_block, pools_by, numbered, adapter,
+      balance_view, total_view, calls, price_view, pool_id)
     SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view,
-      calls, price_view
+      calls, price_view, CASE WHEN pools_by = 'contract' AND NOT EXISTS (SELECT FROM chain_contracts k
+        WHERE k.address = wanted.address AND k.pool_id IS NOT NULL) THEN ${FIRST_POOL} END
     FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
       pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
       balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls,
-      price_view = excluded.price_view
+      price_view = excluded.price_view,
+      pool_id = CASE WHEN excluded.pools_by = 'contract' THEN coalesce(c.pool_id, excluded.pool_id) END
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 

@@ -1,6 +1,14 @@
 /** The statements that tie pools to what their contracts call them. Ids are given as 32 hex digits. */
 
 /**
+ * SQL: ids of the pools that may have a name which this opener has opened: those that he has made for the contract, or the
+ * contract's own, whose name is the contract.
+ */
+const poolsOf = (contract: string, opener: string): string => `
+  SELECT p.id FROM users u JOIN pools p ON p.owner_id = u.id AND p.contract_address = ${contract} WHERE u.address = ${opener}
+  UNION ALL SELECT k.pool_id FROM chain_contracts k WHERE k.address = ${contract} AND k.address = ${opener}`;
+
+/**
  * Those who opened pools at a contract that no pool of the service was there for, and have one there now that has no
  * name. Looks at a limited number of events at a time. Parameters: the id to continue from, number of events.
  */
@@ -12,9 +20,9 @@ export const FIND_LATE = `
   )
   SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,
     coalesce((SELECT json_agg(json_build_object('contract', contract, 'account', opener)) FROM (
-      SELECT DISTINCT l.contract, l.opener FROM looked l JOIN users u ON u.address = l.opener
-      JOIN pools p ON p.owner_id = u.id AND p.contract_address = l.contract
-      WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)) o), '[]') AS openers`;
+      SELECT contract, opener FROM (SELECT DISTINCT contract, opener FROM looked) l
+      WHERE EXISTS (SELECT FROM (${poolsOf('l.contract', 'l.opener')}) p
+        WHERE p.id IS NOT NULL AND NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id))) o), '[]') AS openers`;
 
 /**
  * Ties pools to the names that these accounts have opened, the first to the first, with those that have waited. A pool
@@ -40,8 +48,7 @@ export const TIE = `
     ORDER BY contract, name, block, log
   ), held AS MATERIALIZED (
     SELECT p.id, a.contract, a.account
-    FROM asked a JOIN users u ON u.address = a.account
-    JOIN pools p ON p.owner_id = u.id AND p.contract_address = a.contract
+    FROM asked a CROSS JOIN LATERAL (${poolsOf('a.contract', 'a.account')}) w JOIN pools p ON p.id = w.id
     WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)
     ORDER BY p.id FOR KEY SHARE OF p
   ), tied AS (

@@ -15,7 +15,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const EVENTS_PER_SEARCH = 10_000;
 
 /**
- * Finds the pools of the service that contracts know by a number or an account. The n-th pool that an account opens at
+ * Finds the pools of the service that contracts know by a number or an account, or that they are. The n-th pool that an account opens at
  * a contract, in the order of the chain, is the n-th that it has made for it in the service, so it does not matter
  * which of the two comes first. A tie is of the block that made it, and goes with it.
  */
@@ -90,7 +90,7 @@ interface Opening extends Opener {
   event: Named;
 }
 
-/** Whose pool an event opens: any event of an account's pool does. */
+/** Whose pool an event opens: any event of an account's pool does, and any of a contract that is one, which is its own. */
 function opening(event: Named): Opening | undefined {
   const { kind, contract, account, poolName } = event;
   if (poolName.startsWith('0x')) return { contract, account: poolName, event };

@@ -13,6 +13,10 @@ type OfPool =
   | {
       /** Whose pool it is: the account's only one at the contract. */
       poolAccount: Hex;
+    }
+  | {
+      /** The contract is the pool. */
+      isContract: true;
     };
 
 /** Money of an account and a pool of the service. Amounts are in the token's smallest unit. */

@@ -45,8 +45,10 @@ export type OwnCalls = Partial<Record<OwnCall, string>>;
  *   its account has made in the service for this contract, and that has no number yet.
  * - `account`: an account has one pool at the contract: `poolAccount`. It is the account's only one in the service for
  *   this contract: a second one is refused.
+ * - `contract`: the contract is one pool: `isContract`. It is the first that anyone has made in the service for this
+ *   contract: a second one is refused.
  */
-export type PoolsBy = 'reference' | 'number' | 'account';
+export type PoolsBy = 'reference' | 'number' | 'account' | 'contract';
 
 /** The parameters of an event, as viem gives them, but addresses are in lower case. */
 export type EventOf<Of extends Abi, Name extends ContractEventName<Of>> = ContractEventArgsFromTopics<

@@ -123,8 +123,8 @@ export const ERRORS = {
   ),
   pool_exists: named(
     409,
-    'The account has a pool there already',
-    'The contract has one pool for each account, and the caller has made it',
+    'There is a pool already',
+    'The contract has one pool for each account, and the caller has made it, or it is one pool, and that is made',
   ),
   pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
   webhook_not_active: named(

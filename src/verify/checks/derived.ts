@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { COMPARE_NAMES } from '#verify/contract/names.sql';
+import { COMPARE_NAMES, COMPARE_POOLS } from '#verify/contract/names.sql';
 import type { Value } from './connection';
 import * as days from './days.sql';
 import type { Findings } from './findings';
@@ -91,8 +91,9 @@ export class DerivedComparison extends LedgerComparison {
     });
   }
 
-  /** What contracts call pools: `replay` makes it anew. */
+  /** What contracts call pools, which `replay` makes anew, and which of them are one. */
   async names(): Promise<void> {
+    await this.report('chain_contracts', await this.rows<Value>(COMPARE_POOLS));
     await this.report('pool_names', await this.rows<Value>(COMPARE_NAMES));
   }
 

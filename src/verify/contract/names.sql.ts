@@ -12,7 +12,7 @@ export const ofName = (row: string, event: string): string =>
 
 /**
  * Names of pools that no event explains: the one at that place opened the pool or, of an account's, was in it, for who
- * owns it. Row: id, column, kept, recount.
+ * owns it, or the contract is that pool. Row: id, column, kept, recount.
  */
 export const COMPARE_NAMES = `
   SELECT concat_ws(' ', n.contract, n.name) AS id, 'stand_in' AS "column", n.stand_in::text AS kept,
@@ -26,5 +26,13 @@ export const COMPARE_NAMES = `
   LEFT JOIN pools p ON p.id = n.pool_id LEFT JOIN users u ON u.id = p.owner_id
   WHERE e.seq IS NULL OR p.contract_address <> n.contract
     OR u.address <> CASE e.kind WHEN 'PoolOpened' THEN e.account END
-    OR u.address <> CASE WHEN e.pool_name LIKE '0x%' THEN e.pool_name END
+    OR u.address <> CASE WHEN e.pool_name LIKE '0x%' AND e.pool_name <> e.contract THEN e.pool_name END
+    OR e.pool_name = e.contract AND NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id = n.pool_id)
     OR e.kind <> 'PoolOpened' AND e.pool_name NOT LIKE '0x%'`;
+
+/** Contracts that are said to be a pool of another one, or know their pools otherwise. Row: id, column, kept, recount. */
+export const COMPARE_POOLS = `
+  SELECT k.address AS id, 'pool_id' AS "column", k.pool_id::text AS kept,
+    CASE WHEN k.pools_by <> 'contract' THEN NULL ELSE 'a pool of the contract' END AS recount
+  FROM chain_contracts k JOIN pools p ON p.id = k.pool_id
+  WHERE k.pools_by <> 'contract' OR p.contract_address <> k.address`;

@@ -1,23 +1,15 @@
-import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
-import { PoolContracts } from '#ledger/chain/chain.settings';
-import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
-import { Rewind } from '#indexer/leading/rewind';
-import { Replay } from '#indexer/replaying/replay';
-import { endpointsOf } from '#indexer/verification';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
-import { urlAs } from '../../support/database';
 import { ForeignModule } from '../../support/chain/foreign-adapters';
+import { Operators } from '../../support/verify/operators';
 
 jest.setTimeout(120_000);
 
@@ -26,6 +18,7 @@ const compiled = compile(['test/support/solidity/ForeignPools.sol']);
 /** Contracts that are not ours: one knows pools by their accounts, one by numbers, and neither numbers its events. */
 describe.each([6, 18])('contracts of others, with a token of %i decimals', (decimals) => {
   const bench = useChain();
+  const operators = new Operators(bench, [ForeignModule]);
   const unit = 10n ** BigInt(decimals);
   let [coin, savings, clubs]: Address[] = [];
   let app: NestFastifyApplication | undefined;
@@ -71,41 +64,6 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       ].map((text) => bench.sql(text)),
     )),
   ];
-  /** What is found to be wrong, or could not be compared. */
-  const verified = async (): Promise<unknown[]> => {
-    const { RPC_URL } = indexerSettings(bench.database.url, { ...bench.settings() });
-    const endpoints = endpointsOf({ RPC_URL });
-    const { listed, notChecked, checked } = await new Verification(
-      { databaseUrl: urlAs(bench.database.url, 'operator'), repair: false, limit: 10, endpoints },
-      new Progress({ isTTY: false, write: () => true }),
-      new AbortController().signal,
-    ).run();
-    expect(checked['balances on the chain']).toBeGreaterThan(0);
-    return [...listed, ...notChecked];
-  };
-
-  /** What a replay had to make anew. */
-  const replayed = async (): Promise<string[]> => {
-    const settingsOf = { POOL_CONTRACTS: new PoolContracts() };
-    const { corrected, refused } = await new Replay(
-      urlAs(bench.database.url, 'operator'),
-      settingsOf,
-      () => undefined,
-    ).run();
-    expect(refused).toEqual([]);
-    return Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : []));
-  };
-  /** As the command does. */
-  async function rewind(to: number): Promise<void> {
-    const environment = indexerSettings(bench.database.url, { ...bench.settings() });
-    const context = await NestFactory.createApplicationContext(
-      RewindModule.register(environment, [ForeignModule]),
-      { logger: false, abortOnError: false },
-    );
-    await context.get(Rewind).to(to);
-    await context.close();
-  }
-
   beforeAll(async () => {
     const [owner] = [bench.owner];
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
@@ -157,7 +115,9 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     ]);
     // What was announced is what was paid.
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
-    expect(await verified()).toEqual([]);
+    const { listed, notChecked, checked } = await operators.verify();
+    expect([...listed, ...notChecked]).toEqual([]);
+    expect(checked['balances on the chain']).toBeGreaterThan(0);
   });
 
   it('find pools that are made in the service after their events, the first first', async () => {
@@ -189,7 +149,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect([await held(second), await held(third), await held(own)]).toEqual(
       [2n, 3n, 4n].map((paid) => [`other ${paid * unit} ${paid * unit} 0 0`]),
     );
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('go back and forth with the chain, and are made anew from their events', async () => {
@@ -212,9 +172,9 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect((await positions())[club]).toEqual([`saver ${2n * unit} ${2n * unit} 0 0`]);
     await stop();
     const after = await state();
-    expect(await replayed()).toEqual([]);
+    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
     expect(await state()).toEqual(after);
-    await rewind((await bench.cursor())!.number - 3);
+    await operators.rewind((await bench.cursor())!.number - 3);
     expect((await bench.sql('SELECT FROM pool_names WHERE pool_id = $1', [club])).length).toBe(0);
     await start();
     await bench.atHead();
@@ -239,11 +199,11 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     await bench.sql(`SET session_replication_role = replica`);
     await bench.sql(`UPDATE pool_names n SET ${change} WHERE name = '1'`);
     await bench.sql(`SET session_replication_role = origin`);
-    expect(await verified()).toContainEqual(expect.objectContaining({ kind }));
-    expect(await replayed()).toContain('pool_names');
+    expect(await operators.verified()).toContainEqual(expect.objectContaining({ kind }));
+    expect((await operators.replay()).corrected).toContain('pool_names');
     expect(await state()).toEqual(before);
     await bench.sql(`DELETE FROM pools WHERE type = 'lottery'`);
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('name an event that has another pool than its name, and a replay puts it back', async () => {
@@ -251,9 +211,11 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     await bench.sql(
       `UPDATE chain_events SET pool_id = gen_random_uuid() WHERE kind = 'Deposited' AND pool_name = '1'`,
     );
-    expect(await verified()).toContainEqual(expect.objectContaining({ kind: 'chain_events.pool_id' }));
-    expect(await replayed()).toContain('pool_names');
+    expect(await operators.verified()).toContainEqual(
+      expect.objectContaining({ kind: 'chain_events.pool_id' }),
+    );
+    expect((await operators.replay()).corrected).toContain('pool_names');
     expect(await state()).toEqual(before);
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 });

@@ -1,30 +1,23 @@
-import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
-import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
-import { Rewind } from '#indexer/leading/rewind';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { Replay } from '#indexer/replaying/replay';
-import { endpointsOf } from '#indexer/verification';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { endpointOf } from '../../support/chain/paper-node';
 import { urlAs } from '../../support/database';
+import { Operators } from '../../support/verify/operators';
 
 jest.setTimeout(120_000);
 
@@ -35,6 +28,7 @@ describe.each([
   [18, 6],
 ])('vaults of ERC-4626, with an asset of %i decimals and %i more for shares', (decimals, offset) => {
   const bench = useChain();
+  const operators = new Operators(bench);
   const unit = 10n ** BigInt(decimals);
   let [coin, vault, passage]: Address[] = [];
   let app: NestFastifyApplication | undefined;
@@ -104,20 +98,6 @@ describe.each([
 
   const anomalies = async (): Promise<unknown[]> =>
     (await app!.get(IndexerTelemetry).anomalies.get()).values.filter(({ value }) => value > 0);
-  const verified = async (repair = false): Promise<unknown[]> => {
-    const { RPC_URL } = indexerSettings(bench.database.url, { ...bench.settings() });
-    const { listed, notChecked } = await new Verification(
-      {
-        databaseUrl: urlAs(bench.database.url, 'operator'),
-        repair,
-        limit: 10,
-        endpoints: endpointsOf({ RPC_URL }),
-      },
-      new Progress({ isTTY: false, write: () => true }),
-      new AbortController().signal,
-    ).run();
-    return [...listed, ...notChecked];
-  };
   /** The kinds of what the leader finds. */
   const continuously = async (): Promise<string[]> => {
     const registry = new Registry();
@@ -131,25 +111,6 @@ describe.each([
     const { values } = await registry.getSingleMetric('indexer_verify_differences')!.get();
     return values.filter(({ value }) => value > 0).map(({ labels }) => `${labels.kind}`);
   };
-  const replayed = async (): Promise<unknown> => {
-    const url = urlAs(bench.database.url, 'operator');
-    const { corrected, refused } = await new Replay(
-      url,
-      { POOL_CONTRACTS: new PoolContracts() },
-      () => undefined,
-    ).run();
-    return { corrected: Object.values(corrected).filter((count) => count > 0), refused };
-  };
-  async function rewind(to: number): Promise<void> {
-    const environment = indexerSettings(bench.database.url, { ...bench.settings() });
-    const context = await NestFactory.createApplicationContext(RewindModule.register(environment), {
-      logger: false,
-      abortOnError: false,
-    });
-    await context.get(Rewind).to(to);
-    await context.close();
-  }
-
   beforeAll(async () => {
     const { owner } = bench;
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
@@ -199,7 +160,7 @@ describe.each([
     await holdingsAreTrue();
     // A claim of what nothing has accrued is nothing odd.
     expect(await anomalies()).toEqual([]);
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('take what shares have cost to who gets them, whose pool may come later', async () => {
@@ -242,7 +203,7 @@ describe.each([
     await holdingsAreTrue();
     const outcomes = `SELECT outcome FROM chain_events WHERE shares IS NOT NULL GROUP BY 1 ORDER BY 1`;
     expect(await bench.sql(outcomes)).toEqual([{ outcome: 'APPLIED' }, { outcome: 'UNKNOWN_POOL' }]);
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('tell what can be claimed, and the rate, by the price of a share, which goes with its block', async () => {
@@ -273,7 +234,7 @@ describe.each([
       div(price * 100, 101) FROM share_prices`);
     expect(await told(POOL_YIELD)).toMatchObject({ claimableYield, apr: 182.5 });
     await stop();
-    await rewind(number - 1);
+    await operators.rewind(number - 1);
     expect(await prices()).toEqual([{ block_number: `${number - 1}` }]);
   });
 
@@ -298,16 +259,16 @@ describe.each([
     await holdingsAreTrue();
     await stop();
     const after = await state();
-    expect(await replayed()).toEqual({ corrected: [], refused: [] });
+    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
     expect(await state()).toEqual(after);
     for (const blocks of [1, 2, 12]) {
-      await rewind((await bench.cursor())!.number - blocks);
+      await operators.rewind((await bench.cursor())!.number - blocks);
       await start();
       await bench.atHead();
       await stop();
       expect(await state()).toEqual(after);
     }
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   const SECOND = 2 ** 21;
@@ -336,14 +297,14 @@ describe.each([
     const before = await state();
     await bench.sql(change);
     const names = kinds.map((name) => (name === 'chain' ? 'chain.shares' : `share_holdings.${name}`));
-    const found = (await verified(true)) as { kind: string }[];
+    const found = (await operators.verified(true)) as { kind: string }[];
     expect([...new Set(found.map(({ kind }) => kind))].sort()).toEqual(
       expect.arrayContaining(names.filter((name) => name !== 'chain.shares')),
     );
     expect(await state()).toEqual(before);
     await bench.sql(change);
     expect(await continuously()).toEqual(expect.arrayContaining(names));
-    await verified(true);
+    await operators.verified(true);
     expect(await state()).toEqual(before);
   });
 
@@ -366,7 +327,7 @@ describe.each([
       const at = `WHERE block_number = ${event.block_number} AND log_index = ${event.log_index}`;
       await bench.sql(`UPDATE chain_events SET ${column} = ${value} ${at}`);
       const changed = await state();
-      expect(await verified(true)).toContainEqual(
+      expect(await operators.verified(true)).toContainEqual(
         expect.objectContaining({ kind: `chain_events.${kind}`, mended: false }),
       );
       // What follows from an event in doubt stays.
@@ -397,7 +358,7 @@ describe.each([
     await bench.mine(3);
     await bench.atHead();
     expect((await position(own))[0]).toBe(0n);
-    expect(await verified()).toEqual([]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('are split anew by a replay, with all that follows', async () => {
@@ -427,7 +388,7 @@ describe.each([
       `UPDATE share_holdings SET cost = cost + 5, shares = shares + 3`,
     );
     await wrong();
-    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await operators.replay()).toMatchObject({ refused: [] });
     expect(await state()).toEqual(before);
     // As if it had been more than the account was known to have.
     await asIfNotOfTriggers(
@@ -438,17 +399,19 @@ describe.each([
       `DELETE FROM transactions WHERE ${first}`,
     );
     await wrong();
-    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await operators.replay()).toMatchObject({ refused: [] });
     expect(await state()).toEqual(before);
     // What was no log's is left to a person.
     await bench.sql(`UPDATE chain_events SET kind = 'Deposited' WHERE ${second}`);
     const changed = await state();
-    expect(await replayed()).toMatchObject({ refused: [expect.stringMatching(/is of no log/)] });
+    expect(await operators.replay()).toMatchObject({ refused: [expect.stringMatching(/is of no log/)] });
     await bench.sql(`UPDATE chain_events SET kind = 'YieldClaimed' WHERE ${second}`);
     expect(changed).not.toEqual(before);
-    expect(await replayed()).toMatchObject({ refused: [] });
+    expect(await operators.replay()).toMatchObject({ refused: [] });
     expect(await state()).toEqual(before);
     // It told what it took back, which nobody had told.
-    expect(await verified()).not.toContainEqual(expect.not.objectContaining({ kind: 'outbox.items' }));
+    expect(await operators.verified()).not.toContainEqual(
+      expect.not.objectContaining({ kind: 'outbox.items' }),
+    );
   });
 });

@@ -91,5 +91,44 @@ export class Clubs {
   }
 }
 
-@Module({ providers: [AccountSavings, Clubs, UntoldSavings] })
+const kittyAbi = parseAbi([
+  'event PutIn(address indexed member, uint256 amount)',
+  'event TookOut(address indexed member, uint256 amount)',
+  'event Rewarded(address indexed member, uint256 amount, uint256 fee)',
+]);
+const KITTY = { balance: 'shareOf(address account)', total: 'total()' };
+const KITTY_CALLS = {
+  deposit: 'putIn(uint256 amount)',
+  withdraw: 'takeOut(uint256 amount)',
+  claim: 'takeReward()',
+};
+const OnKitty = eventsOf(kittyAbi);
+
+/** Kitty of ForeignPools.sol, which is one pool. */
+@PoolContract({
+  name: 'kitty',
+  types: ['cooperative'],
+  abi: kittyAbi,
+  poolsBy: 'contract',
+  views: KITTY,
+  calls: KITTY_CALLS,
+})
+export class Kitty {
+  @OnKitty('PutIn')
+  putIn({ member, amount }: EventOf<typeof kittyAbi, 'PutIn'>): Happening {
+    return { kind: 'Deposited', isContract: true, account: member, amount };
+  }
+
+  @OnKitty('TookOut')
+  tookOut({ member, amount }: EventOf<typeof kittyAbi, 'TookOut'>): Happening {
+    return { kind: 'Withdrawn', isContract: true, account: member, amount };
+  }
+
+  @OnKitty('Rewarded')
+  rewarded({ member, amount, fee }: EventOf<typeof kittyAbi, 'Rewarded'>): Happening {
+    return { kind: 'YieldClaimed', isContract: true, account: member, amount, fee };
+  }
+}
+
+@Module({ providers: [AccountSavings, Clubs, Kitty, UntoldSavings] })
 export class ForeignModule {}

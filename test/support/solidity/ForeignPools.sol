@@ -22,7 +22,7 @@ contract Coin is ERC20 {
     }
 }
 
-/// What both contracts below do with money: anyone may reward an account, and a tenth of each reward is a fee.
+/// What the contracts below do with money: anyone may reward an account, and a tenth of each reward is a fee.
 abstract contract Rewarding {
     using SafeERC20 for IERC20;
 
@@ -131,5 +131,44 @@ contract Clubs is Rewarding {
         rewards[id][msg.sender] = 0;
         (uint256 amount, uint256 fee) = _pay(owed);
         emit YieldPaid(id, msg.sender, amount, fee);
+    }
+}
+
+/// One pool: whoever pays in is in it.
+contract Kitty is Rewarding {
+    uint256 public total;
+    mapping(address member => uint256) public shareOf;
+    mapping(address member => uint256) public rewards;
+
+    event PutIn(address indexed member, uint256 amount);
+    event TookOut(address indexed member, uint256 amount);
+    event Rewarded(address indexed member, uint256 amount, uint256 fee);
+
+    constructor(IERC20 asset_) Rewarding(asset_) {}
+
+    function putIn(uint256 amount) external {
+        _take(amount);
+        total += amount;
+        shareOf[msg.sender] += amount;
+        emit PutIn(msg.sender, amount);
+    }
+
+    function takeOut(uint256 amount) external {
+        total -= amount;
+        shareOf[msg.sender] -= amount;
+        _give(amount);
+        emit TookOut(msg.sender, amount);
+    }
+
+    function reward(address member, uint256 amount) external {
+        _take(amount);
+        rewards[member] += amount;
+    }
+
+    function takeReward() external {
+        uint256 owed = rewards[msg.sender];
+        rewards[msg.sender] = 0;
+        (uint256 amount, uint256 fee) = _pay(owed);
+        emit Rewarded(msg.sender, amount, fee);
     }
 }

@@ -1,0 +1,213 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { type Address, maxUint256 } from 'viem';
+import { type DevClient, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { createIndexer } from '#indexer/indexer.setup';
+import { compile } from '../../../scripts/compile-contracts';
+import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app';
+import { ChainBench, eventually } from '../../support/chain/chain-bench';
+import { ForeignModule } from '../../support/chain/foreign-adapters';
+import { addPool, call } from '../../support/chain/foreign-pools';
+import { Operators } from '../../support/verify/operators';
+import type { Wallet } from '../../support/wallet';
+
+jest.setTimeout(120_000);
+
+const compiled = compile(['test/support/solidity/ForeignPools.sol']);
+
+/** Contracts of which each is one pool: who deploys one has a pool, and its events name none. */
+describe('a contract that is one pool', () => {
+  const bench = new ChainBench();
+  const app = new TestApp();
+  const operators = new Operators(bench, [ForeignModule]);
+  let indexer: NestFastifyApplication | undefined;
+  let [early, usual, further]: Address[] = [];
+  let [saver, other]: SignedIn[] = [];
+
+  const follow = async (): Promise<void> => {
+    indexer = await createIndexer(
+      indexerSettings(bench.database.url, bench.settings()),
+      pino({ level: 'silent' }),
+      { modules: [ForeignModule] },
+    );
+    await bench.atHead();
+  };
+  const stop = async (): Promise<void> => {
+    await indexer?.close();
+    indexer = undefined;
+  };
+  const toKitty = (client: DevClient, address: Address, name: string, ...args: unknown[]) =>
+    call(client, { ...compiled.Kitty, address }, name, ...args);
+  const create = (as: SignedIn, contract: Address, fields: object = {}) =>
+    app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract, ...fields }, as);
+  /** What each has in the pool: balance, paid in, taken out, claimed. */
+  const held = async (pool: string): Promise<Record<string, string>> => {
+    const rows = await bench.sql<{ address: string; held: string }>(
+      `SELECT address, concat_ws(' ', balance, deposited, withdrawn, claimed) AS held FROM positions WHERE pool_id = $1`,
+      [pool],
+    );
+    return Object.fromEntries(
+      rows.map(({ address, held: each }) => [address === saver.address ? 'saver' : 'other', each]),
+    );
+  };
+  const TABLES = [
+    'SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index',
+    'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
+    'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
+    'SELECT * FROM pool_names ORDER BY contract, name',
+    'SELECT address, pool_id FROM chain_contracts ORDER BY address',
+  ];
+  const state = async (): Promise<unknown[]> => {
+    const rows: unknown[] = [];
+    for (const text of TABLES) rows.push(await bench.sql(text));
+    return rows;
+  };
+  const unknown = `SELECT count(*)::int FROM chain_events WHERE outcome = 'UNKNOWN_POOL'`;
+
+  beforeAll(async () => {
+    await app.start({}, undefined, async (database) => {
+      await bench.start(database);
+      const { token } = bench.deployment;
+      const kitty = async (): Promise<Address> =>
+        (await deploy(bench.owner, compiled.Kitty, [token])).address.toLowerCase() as Address;
+      [early, usual, further] = [await kitty(), await kitty(), await kitty()];
+      bench.further.push(
+        ['cooperative:kitty', early],
+        ['cooperative:kitty', usual],
+        ['cooperative:kitty+', further],
+      );
+      for (const client of [bench.owner, bench.saver, bench.other])
+        for (const spender of [early, usual, further]) {
+          const coin = { ...compiled.Coin, address: token };
+          await call(client, coin, 'mint', client.account.address, 10n ** 21n);
+          await call(client, coin, 'approve', spender, maxUint256);
+        }
+      return bench.settings();
+    });
+    [saver, other] = [
+      await app.signIn(devAccount(1) as unknown as Wallet),
+      await app.signIn(devAccount(2) as unknown as Wallet),
+    ];
+  });
+  afterAll(async () => {
+    await stop();
+    await bench.stop();
+    await app.stop();
+  });
+
+  it('has the first of the pools that were made before anybody followed it', async () => {
+    const first = await addPool(bench, bench.saver, { type: 'cooperative', contract: early });
+    const second = await addPool(bench, bench.other, { type: 'cooperative', contract: early });
+    await toKitty(bench.other, early, 'putIn', 3n);
+    await follow();
+    expect([await held(first), await held(second)]).toEqual([{ other: '3 3 0 0' }, {}]);
+    await stop();
+    // Nothing is looked for again.
+    const before = await state();
+    await follow();
+    expect(await state()).toEqual(before);
+  });
+
+  it('is the pool of who makes it first, whatever was paid before', async () => {
+    await toKitty(bench.other, usual, 'putIn', 5n);
+    await bench.atHead();
+    expect(await bench.sql(unknown)).toEqual([{ count: 1 }]);
+    const answers = await Promise.all([
+      create(saver, usual, { members: [other.address] }),
+      create(saver, usual, { members: [other.address] }),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    expect(answers.find(({ status }) => status === 409)!.body.code).toBe('pool_exists');
+    expect((await create(other, usual)).body.code).toBe('pool_exists');
+    const { id, depositId, contractAddress } = answers.find(({ status }) => status === 201)!.body.data;
+    expect(contractAddress).toBe(usual);
+    await bench.mine(1);
+    await eventually(
+      'no event without a pool',
+      () => bench.sql(unknown),
+      ([{ count }]) => count === 0,
+    );
+    expect(await held(id as string)).toEqual({ other: '5 5 0 0' });
+    const send = async (client: DevClient, as: SignedIn, path: string): Promise<void> => {
+      const { status, body } = await app.get(`/pools/${id}/calls/${path}`, as);
+      expect([status, body.error]).toEqual([200, undefined]);
+      for (const { to, data } of body.data.calls)
+        expect((await receiptOf(client, await client.sendTransaction({ to, data }))).status).toBe('success');
+      await bench.atHead();
+    };
+    await send(bench.saver, saver, `deposit?transaction=${depositId}`);
+    await send(bench.other, other, `deposit?amount=${TEN}`);
+    await send(bench.other, other, 'withdraw?amount=4');
+    await toKitty(bench.owner, usual, 'reward', other.address, 100n);
+    await send(bench.other, other, 'claim');
+    const paid = BigInt(TEN);
+    expect(await held(id as string)).toEqual({
+      saver: `${TEN} ${TEN} 0 0`,
+      other: `${paid + 1n} ${paid + 5n} 4 90`,
+    });
+    expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
+    const { listed, notChecked, checked } = await operators.verify();
+    expect([...listed, ...notChecked]).toEqual([]);
+    expect(checked['balances on the chain']).toBeGreaterThan(2);
+  });
+
+  it('has another pool once the first was cancelled', async () => {
+    const { id } = (await create(saver, further)).body.data;
+    expect((await create(other, further)).body.code).toBe('pool_exists');
+    expect((await app.send({ method: 'DELETE', url: `/pools/${id}`, as: saver })).status).toBe(200);
+    const { status, body } = await create(other, further);
+    expect(status).toBe(201);
+    expect((await create(saver, further)).body.code).toBe('pool_exists');
+    await toKitty(bench.saver, further, 'putIn', 7n);
+    await bench.atHead();
+    expect(await held(body.data.id as string)).toEqual({ saver: '7 7 0 0' });
+  });
+
+  it('goes back and forth with the chain, and is made anew from its events', async () => {
+    await bench.atHead();
+    const before = await state();
+    await toKitty(bench.saver, further, 'takeOut', 7n);
+    await toKitty(bench.other, early, 'takeOut', 3n);
+    await bench.atHead();
+    expect(await state()).not.toEqual(before);
+    await bench.rpc('anvil_reorg', 2, []);
+    await bench.mine(1);
+    await bench.atHead();
+    expect(await state()).toEqual(before);
+    await stop();
+    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
+    expect(await state()).toEqual(before);
+    await operators.rewind(1);
+    expect(await bench.sql('SELECT FROM pool_names')).toEqual([]);
+    await follow();
+    expect(await state()).toEqual(before);
+    expect(await operators.verified()).toEqual([]);
+  });
+
+  it.each([
+    ['pool of another contract', `pool_id = (SELECT pool_id FROM chain_contracts WHERE address = '%')`],
+    ['name that is not of a contract that is one', `pools_by = 'account'`],
+  ])('is seen to be wrong with a %s', async (_, change) => {
+    const before = await bench.sql('SELECT * FROM chain_contracts ORDER BY type, address');
+    await bench.sql(`UPDATE chain_contracts SET ${change.replace('%', early)} WHERE address = $1`, [usual]);
+    const kinds = ((await operators.verified()) as { kind: string }[]).map(({ kind }) => kind);
+    expect(kinds).toContain('chain_contracts.pool_id');
+    await bench.sql(
+      `UPDATE chain_contracts c SET pool_id = b.pool_id, pools_by = b.pools_by
+       FROM json_populate_recordset(NULL::chain_contracts, $1) b WHERE b.type = c.type AND b.address = c.address`,
+      [JSON.stringify(before)],
+    );
+    expect(await operators.verified()).toEqual([]);
+  });
+
+  it('has its name made anew', async () => {
+    const before = await state();
+    await bench.sql(`UPDATE pool_names SET name = '77', stand_in = gen_random_uuid() WHERE contract = $1`, [
+      usual,
+    ]);
+    const kinds = ((await operators.verified()) as { kind: string }[]).map(({ kind }) => kind);
+    expect(kinds).toContain('pool_names.stand_in');
+    expect((await operators.replay()).corrected).toContain('pool_names');
+    expect(await state()).toEqual(before);
+  });
+});

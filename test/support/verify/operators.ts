@@ -1,0 +1,61 @@
+import type { Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { RewindModule } from '#indexer/indexer.module';
+import { Rewind } from '#indexer/leading/rewind';
+import { Replay } from '#indexer/replaying/replay';
+import { endpointsOf } from '#indexer/verification';
+import type { VerifyReport } from '#verify/checks/findings';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { indexerSettings } from '../app';
+import type { ChainBench } from '../chain/chain-bench';
+import { urlAs } from '../database';
+
+/** What the operators' commands do, on the database and the chain of a bench. */
+export class Operators {
+  /** @param modules the adapters beside the service's own */
+  constructor(
+    private readonly bench: ChainBench,
+    private readonly modules: Type[] = [],
+  ) {}
+
+  private get url(): string {
+    return urlAs(this.bench.database.url, 'operator');
+  }
+  private get settings(): ReturnType<typeof indexerSettings> {
+    return indexerSettings(this.bench.database.url, { ...this.bench.settings() });
+  }
+
+  verify(repair = false): Promise<VerifyReport> {
+    const endpoints = endpointsOf(this.settings);
+    const progress = new Progress({ isTTY: false, write: () => true });
+    const options = { databaseUrl: this.url, repair, limit: 10, endpoints };
+    return new Verification(options, progress, new AbortController().signal).run();
+  }
+
+  /** What is found to be wrong, or could not be compared. */
+  async verified(repair = false): Promise<unknown[]> {
+    const { listed, notChecked } = await this.verify(repair);
+    return [...listed, ...notChecked];
+  }
+
+  /** What a replay had to make anew, and what it could not. */
+  async replay(): Promise<{ corrected: string[]; refused: string[] }> {
+    const settings = { POOL_CONTRACTS: new PoolContracts() };
+    const { corrected, refused } = await new Replay(this.url, settings, () => undefined).run();
+    return {
+      corrected: Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : [])),
+      refused,
+    };
+  }
+
+  async rewind(to: number): Promise<void> {
+    const context = await NestFactory.createApplicationContext(
+      RewindModule.register(this.settings, this.modules),
+      { logger: false, abortOnError: false },
+    );
+    await context.get(Rewind).to(to);
+    await context.close();
+  }
+}

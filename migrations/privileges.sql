@@ -73,6 +73,7 @@ BEGIN
       ('chain_events', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('pool_names', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('share_holdings', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('share_totals', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('share_prices', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('receipt_waits', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('set_aside_counts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),

@@ -45,7 +45,7 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
     AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
-    coalesce(y.claimable + CASE v.account WHEN ($1::text) THEN v.claimable ELSE 0 END, 0)::text AS claimable,
+    coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = p.id AND e.account = ($1::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
@@ -67,14 +67,14 @@ CROSS JOIN LATERAL (SELECT o.owed +
 coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, 340282366920938463463374607431768211456::numeric)
   + div(o.balance * (w.last_per_unit - f.per_unit), 340282366920938463463374607431768211456::numeric), 0) AS claimable OFFSET 0) y
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ($1::text) AND n.name IN (h.account, n.contract)
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true
   WHERE p.id = ($2::uuid);

@@ -79,7 +79,7 @@ PREPARE list_pools AS
   AND CASE WHEN ($2::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($2::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -92,14 +92,17 @@ SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($1::text
 ORDER BY pool_id DESC LIMIT ($3::bigint) OFFSET ($4::bigint)) page
   JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN LATERAL (
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+  ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true;
 
@@ -109,7 +112,7 @@ PREPARE list_pools_after AS
   SELECT
 coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -126,14 +129,17 @@ ORDER BY pool_id DESC LIMIT ($1::integer) + 1) found
   ) page
   JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN LATERAL (
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+  ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true;
 
@@ -142,7 +148,7 @@ LEFT JOIN LATERAL (
 PREPARE pool_detail AS
   SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
     'owner', json_build_object('id', u.id, 'address', u.address),
     'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
@@ -155,14 +161,17 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
  FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 100) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 100) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 100) ORDER BY id DESC LIMIT 100) t))::text END AS data
   FROM pools p JOIN users u ON u.id = p.owner_id
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN LATERAL (
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+  ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true WHERE p.id = ($2::uuid);
 
@@ -170,21 +179,24 @@ LEFT JOIN LATERAL (
 -- $1 caller text, $2 pool uuid
 PREPARE pool_yield AS
   SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
-    'totalYield', CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END::text,
-    'claimableYield', greatest(CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END - p.claimed_yield, 0)::text,
+    'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+    'claimableYield', greatest(coalesce(p.claimed_yield + v.claimable, p.total_yield) - p.claimed_yield, 0)::text,
     'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0),
     'apy', trim_scale(round(((power(1 + least(coalesce(v.apr_bps, p.apr_bps), 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
     'lastClaimed', iso(p.last_claimed_at))::text END AS data
   FROM pools p
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN LATERAL (
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+  ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true WHERE p.id = ($2::uuid);
 

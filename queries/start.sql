@@ -84,7 +84,7 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -97,22 +97,25 @@ SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($4::text
 ORDER BY pool_id DESC LIMIT (50::bigint) OFFSET (0::bigint)) page
   JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN LATERAL (
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+  ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true) pools
   CROSS JOIN (
   SELECT (SELECT count(*)::int FROM positions WHERE address = ($4::text)) AS total,
     coalesce(json_agg(
 json_build_object('poolId', o.pool_id, 'address', ($4::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
-  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + CASE v.account WHEN ($4::text) THEN v.claimable ELSE 0 END, 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
-  'claimable', coalesce(y.claimable + CASE v.account WHEN ($4::text) THEN v.claimable ELSE 0 END, 0)::text, 'compounding',
+  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
+  'claimable', coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text, 'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = o.pool_id AND e.account = ($4::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
@@ -137,14 +140,14 @@ CROSS JOIN LATERAL (SELECT o.owed +
 coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, 340282366920938463463374607431768211456::numeric)
   + div(o.balance * (w.last_per_unit - f.per_unit), 340282366920938463463374607431768211456::numeric), 0) AS claimable OFFSET 0) y
 LEFT JOIN LATERAL (
-  SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
     (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
     / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
   FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
   WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+  LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ($4::text) AND n.name IN (h.account, n.contract)
   WHERE n.pool_id = o.pool_id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true) positions
   CROSS JOIN (

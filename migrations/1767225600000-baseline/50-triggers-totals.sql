@@ -1,4 +1,4 @@
--- What keeps the totals: see 31 to 36. create_pools keeps those of its rows itself.
+-- What keeps the totals: see 31 to 36 and 48. create_pools keeps those of its rows itself.
 
 CREATE TRIGGER transactions_inserting BEFORE INSERT ON transactions FOR EACH ROW
   WHEN (NEW.owner_id IS NULL OR NEW.by_owner IS NULL) EXECUTE FUNCTION transactions_inserting();
@@ -26,3 +26,10 @@ CREATE TRIGGER pool_members_deleting BEFORE DELETE ON pool_members
 CREATE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
   FOR EACH ROW WHEN (OLD.role = 'MEMBER') EXECUTE FUNCTION pool_members_deleted();
 CREATE TRIGGER create_pools INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION create_pools();
+
+CREATE TRIGGER share_holdings_inserted AFTER INSERT ON share_holdings
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();
+CREATE TRIGGER share_holdings_updated AFTER UPDATE ON share_holdings
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();
+CREATE TRIGGER share_holdings_deleted AFTER DELETE ON share_holdings
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();

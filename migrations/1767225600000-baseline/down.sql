@@ -8,7 +8,8 @@ DROP TABLE
   circle_rounds, circle_members, circles,
   lottery_totals, lottery_tickets, lottery_draws,
   position_journal, accrual_rates, pool_weights, positions,
-  set_aside_counts, verify_walks, receipt_waits, pool_names, share_holdings, share_prices, chain_events, chain_blocks, chain_facts, chain_tokens,
+  set_aside_counts, verify_walks, receipt_waits, pool_names, share_holdings, share_totals, share_prices,
+  chain_events, chain_blocks, chain_facts, chain_tokens,
   chain_contracts_apart, chain_contracts, chain_cursor, chain_proofs,
   pool_totals, member_counts, member_streams, owner_totals, account_days,
   submissions, yield_accruals, transactions,
@@ -18,7 +19,8 @@ DROP TABLE
 
 DROP FUNCTION
   delete_account, go_on_deleting, keep_operator_records, record_retries,
-  cancel_pool, restore_pools, create_pools, hold_places, take_contracts, after_restore, end_sessions, count_winners,
+  cancel_pool, restore_pools, create_pools, hold_places, take_contracts,
+  share_holdings_changed, after_restore, end_sessions, count_winners,
   webhook_deliveries_changed, webhooks_derived, publish_webhooks,
   publish_inserted_draw_events, publish_updated_draw_events, publish_deleted_draw_events, draw_topic, circle_topic,
   publish_inserted_transactions, publish_updated_transactions, publish_deleted_transactions,

@@ -92,6 +92,7 @@ export class Verification {
       await this.draws(derived);
       this.progress.begin('shares');
       await derived.everyHolding(this.walk, (accounts) => this.progress.advance(accounts, 0));
+      await derived.shareTotals();
       await derived.counts();
       await derived.names();
     }

@@ -114,6 +114,7 @@ const sums = (): Walk => {
   const all: Record<string, (derived: ShareComparison, hasEvents: boolean) => Promise<void>> = {
     counts: (derived, hasEvents) => (hasEvents ? derived.counts() : Promise.resolve()),
     former: (derived) => derived.formerOfNone(),
+    shareTotals: (derived, hasEvents) => (hasEvents ? derived.shareTotals() : Promise.resolve()),
     totals: (derived) => derived.totals('0'),
     unpaid: (derived) => derived.unpaid(MOST_UNPAID),
   };

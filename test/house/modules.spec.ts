@@ -194,6 +194,7 @@ const WRITTEN_BY_INDEXER = [
   'positions',
   'share_holdings',
   'share_prices',
+  'share_totals',
   'submissions',
   'transactions',
   'yield_accruals',

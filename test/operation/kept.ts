@@ -45,6 +45,7 @@ export const KEPT: Record<string, Record<string, Fate>> = {
   position_journal: { address: 'ledger', former: 'ledger' },
   positions: { address: 'ledger' },
   share_holdings: { vault: 'nobody', account: 'ledger' },
+  share_totals: { vault: 'nobody' },
   share_prices: { vault: 'nobody' },
   session_endings: { user_id: 'expires' },
   submissions: { account: 'ledger', sender: 'ledger' },

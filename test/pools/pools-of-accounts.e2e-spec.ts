@@ -31,7 +31,7 @@ describe('a contract that knows pools by account', () => {
       409,
       expect.objectContaining({
         success: false,
-        error: 'The account has a pool there already',
+        error: 'There is a pool already',
         code: 'pool_exists',
       }),
     ]);

@@ -333,6 +333,7 @@ const FILL = `
   INSERT INTO pool_names SELECT ${id('name', 'n')}, ${hex('0', 40)}, ${hex('n', 40)}, ${id('pool', 'n')}, n, 0
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO share_holdings SELECT ${hex('0', 40)}, ${hex('n', 40)}, 1, 1 FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO share_totals VALUES (${hex('0', 40)}, ${ROWS}, ${ROWS});
   INSERT INTO share_prices SELECT ${hex('0', 40)}, current_date - n, n, now() - make_interval(days => n), 1
     FROM generate_series(0, 7) n;
   INSERT INTO circle_members SELECT ${hex('0', 40)}, n / 32, ${hex('n', 40)}, n % 32, now(), 1, 1, 0, 0, 0, 0
@@ -351,6 +352,7 @@ const CONSTANT = [
   'chain_tokens',
   'chain_proofs',
   'share_prices',
+  'share_totals',
   'lottery_totals',
   'set_aside_counts',
   'outbox_consumers',

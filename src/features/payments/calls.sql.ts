@@ -7,7 +7,7 @@ import {
   LAST_BLOCK_TIME,
   isApart,
   isCompounding,
-  shareYield,
+  shareYieldOf,
   tokenOf,
 } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
@@ -94,7 +94,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
       coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
-    ${ACCRUED} ${shareYield('p.id')}
+    ${ACCRUED} ${shareYieldOf('p.id', ':caller')}
     WHERE p.id = :pool`,
   { chargedTo: 'caller' },
 );

@@ -1,6 +1,6 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding, shareYield } from '#ledger/chain/chain.sql';
+import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding, shareYieldOf } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */
@@ -22,8 +22,8 @@ export const ACCRUED = `
   LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
   CROSS JOIN LATERAL (SELECT o.owed + ${UNSETTLED} AS claimable OFFSET 0) y`;
 
-/** SQL: with what shares of a vault have earned, beside `v` of `shareYield`. */
-export const CLAIMABLE = 'y.claimable + CASE v.account WHEN :caller THEN v.claimable ELSE 0 END';
+/** SQL: with what the account's shares of a vault have earned, beside `v` of `shareYieldOf`. */
+export const CLAIMABLE = 'y.claimable + coalesce(v.claimable, 0)';
 const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
@@ -49,7 +49,7 @@ export const POOL_POSITION = statement<{ pool: string; caller: string }, Readabl
       THEN ${position('p.id')}::text END AS data
     FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('p.id')} a ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
-    ${ACCRUED} ${shareYield('p.id')}
+    ${ACCRUED} ${shareYieldOf('p.id', ':caller')}
     WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
 );
@@ -68,6 +68,6 @@ export const LIST_POSITIONS = statement<
       SELECT * FROM positions WHERE address = :caller ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) o
     LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('o.pool_id')} a ON true
-    ${ACCRUED} ${shareYield('o.pool_id')}`,
+    ${ACCRUED} ${shareYieldOf('o.pool_id', ':caller')}`,
   { onStandby: true, chargedTo: 'caller' },
 );

@@ -15,7 +15,7 @@ const digits = (id: string): string => id.slice(2);
 
 /** What all fields of a happening are called. */
 type Fields = Partial<
-  Record<'poolId' | 'poolAccount' | 'ref' | 'account', string> &
+  Record<'poolId' | 'poolAccount' | 'holder' | 'ref' | 'account', string> &
     Record<'poolNumber' | 'drawId' | 'amount' | 'fee' | 'drawTime', bigint> &
     Record<'circleId' | 'collateral' | 'time' | 'shares', bigint> &
     Record<'aprBps' | 'period' | 'place', number> & { isContract: true }
@@ -30,8 +30,9 @@ const placeOf = ({ blockNumber, logIndex }: RawLog): number =>
 const NAMES = {
   reference: () => null,
   number: ({ poolNumber }) => poolNumber?.toString() ?? null,
-  account: ({ poolAccount }) => poolAccount ?? null,
-  contract: ({ isContract }, contract) => (isContract ? contract : null),
+  account: ({ poolAccount, holder }) => poolAccount ?? holder ?? null,
+  // Whose shares they are is not known by the pool. Of which pool these are is said with what they become.
+  contract: ({ isContract, holder }, contract) => holder ?? (isContract ? contract : null),
 } satisfies Record<PoolsBy, (fields: Fields, contract: string) => string | null>;
 const ID_LENGTH = 32;
 const ADDRESS_LENGTH = 42;

@@ -3,8 +3,10 @@
 /** SQL: whose pool event `e` opens: any event of an account's pool does. */
 const OPENER = `CASE WHEN e.pool_name LIKE '0x%' THEN e.pool_name WHEN e.kind = 'PoolOpened' THEN e.account END`;
 /** SQL: the pools that event `e` may have opened: its account's, or the contract's own. */
-const ITS_POOL = `p.contract_address = e.contract AND (p.owner_id = (SELECT id FROM users u WHERE u.address = ${OPENER})
-  OR e.pool_name = e.contract AND EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.pool_id = p.id))`;
+const ITS_POOL = `p.contract_address = e.contract AND CASE
+  WHEN EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.pools_by = 'contract')
+  THEN e.pool_name = e.contract AND EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.pool_id = p.id)
+  ELSE p.owner_id = (SELECT id FROM users u WHERE u.address = ${OPENER}) END`;
 
 /** Names that no event made, or for another account's pool. */
 const REMOVE = `

@@ -6,6 +6,7 @@
  */
 const poolsOf = (contract: string, opener: string): string => `
   SELECT p.id FROM users u JOIN pools p ON p.owner_id = u.id AND p.contract_address = ${contract} WHERE u.address = ${opener}
+    AND NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = ${contract} AND k.pools_by = 'contract')
   UNION ALL SELECT k.pool_id FROM chain_contracts k WHERE k.address = ${contract} AND k.address = ${opener}`;
 
 /**

@@ -84,6 +84,7 @@ export class Replay {
     const corrected = {
       share_events: shares.rows,
       share_holdings: shares.holdings,
+      share_totals: shares.totals,
       pool_names: names,
       pools: pools.corrected,
       chain_events: draws.outcomes,

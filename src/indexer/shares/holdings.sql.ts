@@ -1,9 +1,11 @@
 /** The statements that keep what accounts have of vaults. */
 
-/** Parameters: vaults, accounts. */
+/** What accounts have, and whether the vault is one pool. Parameters: vaults, accounts. */
 export const LOAD = `
-  SELECT vault, account, shares::text, cost::text
-  FROM share_holdings JOIN unnest($1::text[], $2::text[]) AS w(vault, account) USING (vault, account)`;
+  SELECT w.vault, w.account, coalesce(h.shares, 0)::text AS shares, coalesce(h.cost, 0)::text AS cost,
+    EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by = 'contract') AS "isPool"
+  FROM unnest($1::text[], $2::text[]) AS w(vault, account)
+  LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account`;
 
 /** SQL: writes holdings as they are in the table `made`; those of nothing go. */
 const save = (made: string): string => `

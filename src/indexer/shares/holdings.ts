@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Holding, type ShareEvent, isOfShares, movementsOf } from './movements';
+import { type Holding, type ShareEvent, type Vault, isOfShares, movementsOf } from './movements';
 import * as sql from './holdings.sql';
 
 interface Row {
@@ -8,6 +8,7 @@ interface Row {
   account: string;
   shares: string;
   cost: string;
+  isPool: boolean;
 }
 
 /**
@@ -18,9 +19,7 @@ export async function asMovements(client: Client, events: ChainEvent[]): Promise
   const ofShares = events.filter(isOfShares);
   if (ofShares.length === 0) return events;
   const holdings = await Holdings.load(client, ofShares);
-  const movements = inOrder(ofShares).flatMap((event) =>
-    movementsOf(event, (account) => holdings.of(event.contract, account)),
-  );
+  const movements = inOrder(ofShares).flatMap((event) => movementsOf(event, holdings.vault(event.contract)));
   await holdings.save(client);
   return [...events.filter((event) => !isOfShares(event)), ...movements];
 }
@@ -31,6 +30,7 @@ const inOrder = (events: ShareEvent[]): ShareEvent[] =>
 /** What the accounts of some events have. */
 class Holdings {
   private readonly byKey = new Map<string, Holding & Pick<Row, 'vault' | 'account'>>();
+  private readonly pools = new Set<string>();
 
   static async load(client: Client, events: ShareEvent[]): Promise<Holdings> {
     const holdings = new Holdings();
@@ -41,12 +41,18 @@ class Holdings {
       wanted.map(({ vault }) => vault),
       wanted.map(({ account }) => account),
     ]);
-    for (const { vault, account, shares, cost } of rows)
+    for (const { vault, account, shares, cost, isPool } of rows) {
       Object.assign(holdings.of(vault, account), { shares: BigInt(shares), cost: BigInt(cost) });
+      if (isPool) holdings.pools.add(vault);
+    }
     return holdings;
   }
 
-  of(vault: string, account: string): Holding {
+  vault(address: string): Vault {
+    return { isPool: this.pools.has(address), holdingOf: (account) => this.of(address, account) };
+  }
+
+  private of(vault: string, account: string): Holding {
     const key = `${vault} ${account}`;
     let holding = this.byKey.get(key);
     if (!holding) this.byKey.set(key, (holding = { vault, account, shares: 0n, cost: 0n }));

@@ -22,7 +22,7 @@ const NOTHING = {
 type Step = [kind: ShareEvent['kind'], from: string, to: string, shares: bigint, amount?: bigint];
 
 /** What some events in a row are, and what the accounts have then. */
-function follow(steps: Step[]) {
+function follow(steps: Step[], isPool = false) {
   const holdings = new Map<string, Holding>();
   const of = (account: string): Holding => {
     const holding = holdings.get(account) ?? { shares: 0n, cost: 0n };
@@ -37,7 +37,7 @@ function follow(steps: Step[]) {
         shares: `${shares}`,
         amount: amount === undefined ? null : `${amount}`,
       },
-      of,
+      { isPool, holdingOf: of },
     ),
   );
   return { movements, of };
@@ -111,6 +111,30 @@ describe('shares of a vault', () => {
     expect(new Set(movements.map(({ logIndex }) => logIndex)).size).toBe(5);
     expect(movements[1].poolId).not.toBe(movements[2].poolId);
     expect(of(A)).toEqual({ shares: 90n, cost: 117n });
+  });
+
+  it('are all of the same pool where the vault is one', () => {
+    const steps: Step[] = [
+      bought(A, 100n, 130n),
+      ['SharesMoved', A, B, 10n],
+      sold(B, 10n, 20n),
+      sold(B, 1n, 2n),
+    ];
+    const { movements } = follow(steps, true);
+    const { contract } = NOTHING;
+    expect(movements.map(({ kind, account, poolName }) => [kind, account, poolName])).toEqual([
+      ['Deposited', A, contract],
+      ['Deposited', B, contract],
+      ['Withdrawn', A, contract],
+      ['Withdrawn', B, contract],
+      ['YieldClaimed', B, contract],
+      // Of more than it has: only whose it was is known.
+      ['SharesSold', B, B],
+    ]);
+    expect(new Set(movements.slice(0, 5).map(({ poolId }) => poolId)).size).toBe(1);
+    expect(movements.map(({ amount }) => amount)).toEqual(
+      follow(steps).movements.map(({ amount }) => amount),
+    );
   });
 
   it('that their account is not known to have move nothing', () => {

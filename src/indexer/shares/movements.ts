@@ -9,6 +9,7 @@ const SHARE_KINDS = {
   SharesMoved: true,
 } as const satisfies Record<ShareKind, true>;
 
+/** Its `poolName` is the account whose shares they are, or were. */
 export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; account: string; shares: string };
 
 export const isShareKind = (kind: Kind): kind is ShareKind => Object.hasOwn(SHARE_KINDS, kind);
@@ -21,8 +22,13 @@ export interface Holding {
   cost: bigint;
 }
 
-/** The holdings of a vault's accounts. What it gives is changed in place. */
-export type HoldingOf = (account: string) => Holding;
+/** A vault, after the events before. */
+export interface Vault {
+  /** Whether it is one pool. If not, what each account has of it is a pool. */
+  isPool: boolean;
+  /** What an account has. It is changed in place. */
+  holdingOf: (account: string) => Holding;
+}
 
 /**
  * The deposits, withdrawals and claims that an event of a vault is, after those before it:
@@ -34,35 +40,40 @@ export type HoldingOf = (account: string) => Holding;
  *
  * The part of the cost that goes with some of the shares is rounded down; the last take what is left. Both parts of what
  * was paid out are it, to the unit. An event of more shares than its account has stays what it is: what was paid for
- * them is not known, as if the vault had been followed from the middle on.
+ * them is not known, as if the vault had been followed from the middle on. Then it stays that of its account, too.
  *
  * This arithmetic also stands in src/verify/shares/share-model.ts: a change to one is a change to both. They share no code
  * on purpose.
  */
-export function movementsOf(event: ShareEvent, holdingOf: HoldingOf): ChainEvent[] {
-  const { kind, account, poolName } = event;
+export function movementsOf(event: ShareEvent, { isPool, holdingOf }: Vault): ChainEvent[] {
+  const { kind, account, poolName: holder, contract } = event;
   const [amount, shares] = [BigInt(event.amount ?? 0), BigInt(event.shares)];
-  const holding = holdingOf(poolName);
+  const inPoolOf = (who: string): Pick<ChainEvent, 'account' | 'poolName' | 'poolId'> => {
+    const poolName = isPool ? contract : who;
+    return { account: who, poolName, poolId: standIn(contract, poolName) };
+  };
+  const holding = holdingOf(holder);
   if (kind === 'SharesBought') {
     add(holding, shares, amount);
-    return [{ ...event, kind: 'Deposited' }];
+    return [{ ...event, ...inPoolOf(holder), kind: 'Deposited' }];
   }
   const cost = costOf(holding, shares);
   if (cost === undefined) return [event];
   if (kind === 'SharesSold') {
+    const sold = { ...event, ...inPoolOf(holder) };
     const principal = cost < amount ? cost : amount;
     add(holding, -shares, -principal);
     return [
-      { ...event, kind: 'Withdrawn', amount: `${principal}` },
-      second({ ...event, kind: 'YieldClaimed', amount: `${amount - principal}`, shares: '0' }),
+      { ...sold, kind: 'Withdrawn', amount: `${principal}` },
+      second({ ...sold, kind: 'YieldClaimed', amount: `${amount - principal}`, shares: '0' }),
     ];
   }
   add(holding, -shares, -cost);
   add(holdingOf(account), shares, cost);
   const moved = { ...event, amount: `${cost}` };
   return [
-    { ...moved, kind: 'Deposited', poolName: account, poolId: standIn(event.contract, account) },
-    second({ ...moved, kind: 'Withdrawn', account: poolName }),
+    { ...moved, ...inPoolOf(account), kind: 'Deposited' },
+    second({ ...moved, ...inPoolOf(holder), kind: 'Withdrawn' }),
   ];
 }
 

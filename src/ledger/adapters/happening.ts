@@ -118,9 +118,10 @@ interface ToCircles {
   CircleRefunded: OfMember & Referring;
 }
 
-/** What an account holds of a vault is its pool, so the contract's `poolsBy` is 'account'. */
+/** What an account holds of a vault is its pool, or the vault is one: the contract's `poolsBy` is 'account' or 'contract'. */
 interface OfShares {
-  poolAccount: Hex;
+  /** Whose shares they are, or were. */
+  holder: Hex;
   account: Hex;
   shares: bigint;
 }
@@ -134,7 +135,7 @@ interface ToShares {
   SharesBought: OfShares & { amount: bigint };
   /** Shares of the account were given back; `amount` was paid out for them: what was paid in, and what it has earned. */
   SharesSold: OfShares & { amount: bigint };
-  /** `poolAccount` has given shares to the account, with what was paid in for them. */
+  /** The holder has given shares to the account, with what was paid in for them. */
   SharesMoved: OfShares;
 }
 

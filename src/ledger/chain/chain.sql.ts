@@ -134,21 +134,37 @@ const RATE = `(SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 
     FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
     WHERE o.block_time <= s.block_time - ${LEAST_TIME})`;
 
-/**
- * SQL: joins `v`, what the account of a vault's pool has earned and can take, and its rate, by the newest price. Nulls for
- * pools of other contracts, which costs nothing where no vault is followed, and before there is a price.
- */
-export const shareYield = (pool: string): string => `
+/** SQL: joins `v`, by the newest price: what shares that were joined as `h` have earned and can be taken, and the yearly rate. */
+const earned = (pool: string, holding: string): string => `
   LEFT JOIN LATERAL (
-    SELECT n.name AS account, greatest(div(coalesce(h.shares, 0) * s.price, ${PRICED_SHARES}::numeric) - coalesce(h.cost, 0), 0) AS claimable,
+    SELECT greatest(div(coalesce(h.shares, 0) * s.price, ${PRICED_SHARES}::numeric) - coalesce(h.cost, 0), 0) AS claimable,
       ${RATE} AS apr_bps
     FROM pool_names n
     JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-    LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = n.name
+    ${holding}
     WHERE n.pool_id = ${pool} AND (SELECT EXISTS (SELECT FROM share_prices))
   ) v ON true`;
 
+/**
+ * SQL: what a vault's pool has earned: its account, or all who have something of the vault that is one pool. Nulls for pools
+ * of other contracts, which costs nothing where no vault is followed, and before there is a price.
+ */
+export const shareYield = (pool: string): string =>
+  earned(
+    pool,
+    `LEFT JOIN LATERAL (
+      SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+      UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
+    ) h ON true`,
+  );
+
+/** SQL: the same of an account in the pool. */
+export const shareYieldOf = (pool: string, account: string): string =>
+  earned(
+    pool,
+    `LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ${account} AND n.name IN (h.account, n.contract)`,
+  );
+
 /** Of pool `p`, beside `v` of `shareYield`: what shares of a vault have earned is in no sum. */
-export const TOTAL_YIELD =
-  'CASE WHEN v.account IS NULL THEN p.total_yield ELSE p.claimed_yield + v.claimable END';
+export const TOTAL_YIELD = 'coalesce(p.claimed_yield + v.claimable, p.total_yield)';
 export const APR_BPS = 'coalesce(v.apr_bps, p.apr_bps)';

@@ -16,5 +16,6 @@ export const TABLES = [
   'circle_rounds',
   'pool_names',
   'share_holdings',
+  'share_totals',
   'share_prices',
 ];

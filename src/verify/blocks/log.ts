@@ -12,6 +12,7 @@ export type StoredEvent = AtCursor & {
   index: string;
   isOurs: boolean;
   isVault: boolean;
+  isPool: boolean;
   otherAmount: string | null;
 } & Columns;
 export interface Header {

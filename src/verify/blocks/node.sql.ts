@@ -30,13 +30,14 @@ const seconds = (column: string): string => `extract(epoch FROM ${column})::bigi
 /**
  * Events in the order of the chain, as of the cursor. Parameters: block and log index to go on after, limit. Row: where
  * the cursor stands, block and log index, the columns as text, times in seconds, and whether the contract is of
- * this repository: of others, only their adapters know what events say. Of vaults, the amount of the other row that the
+ * this repository: of others, only their adapters know what events say; whether it is one pool. Of vaults, the amount of the other row that the
  * same log has become.
  */
 export const NEXT_EVENTS = `
   SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,
     NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter <> 'ReferencePool') AS "isOurs",
-    EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter = 'Vault') AS "isVault",
+    EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter IN ('Vault', 'VaultPool')) AS "isVault",
+    EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.pools_by = 'contract') AS "isPool",
     CASE WHEN e.shares IS NOT NULL THEN (SELECT o.amount::text FROM chain_events o WHERE o.block_number = e.block_number
       AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract) END AS "otherAmount",
     ${COLUMNS.map((column) => `${column.endsWith('_time') ? seconds(`e.${column}`) : `e.${column}`}::text AS "${column}"`).join(', ')}

@@ -26,8 +26,10 @@ export const COMPARE_NAMES = `
   LEFT JOIN pools p ON p.id = n.pool_id LEFT JOIN users u ON u.id = p.owner_id
   WHERE e.seq IS NULL OR p.contract_address <> n.contract
     OR u.address <> CASE e.kind WHEN 'PoolOpened' THEN e.account END
-    OR u.address <> CASE WHEN e.pool_name LIKE '0x%' AND e.pool_name <> e.contract THEN e.pool_name END
-    OR e.pool_name = e.contract AND NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id = n.pool_id)
+    OR CASE WHEN EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pools_by = 'contract')
+      THEN n.name <> n.contract
+        OR NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id = n.pool_id)
+      ELSE u.address <> CASE WHEN e.pool_name LIKE '0x%' THEN e.pool_name END END
     OR e.kind <> 'PoolOpened' AND e.pool_name NOT LIKE '0x%'`;
 
 /** Contracts that are said to be a pool of another one, or know their pools otherwise. Row: id, column, kept, recount. */

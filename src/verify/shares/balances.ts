@@ -21,7 +21,7 @@ const HELD = `
     coalesce(${lastBlockOf('w.vault')}, c.block_number) AS block, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
   FROM chain_cursor c CROSS JOIN unnest($1::text[], $2::text[]) AS w(vault, account)
   LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account
-  WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by = 'account')`;
+  WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by IN ('account', 'contract'))`;
 
 type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
 

@@ -68,6 +68,14 @@ export class ShareComparison extends CircleComparison {
     await this.report('share_holdings', doubtful);
   }
 
+  /** What all have of each vault. It is counted by one statement. */
+  async shareTotals(): Promise<void> {
+    await this.report('share_totals', await this.rows<Value>(sql.COMPARE_TOTALS), async () => {
+      await this.client.query(LOCK_CURSOR);
+      for (const statement of sql.REPAIR_TOTALS) await this.client.query(statement);
+    });
+  }
+
   /** Of one snapshot. */
   private async compared(keys: string[]): Promise<Compared> {
     await this.client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

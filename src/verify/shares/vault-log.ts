@@ -11,6 +11,8 @@ const abi = parseAbi([
 interface Row {
   kind: string;
   isSecond: boolean;
+  /** Whether its contract is one pool. */
+  isPool: boolean;
   /** Of the other row of the log. */
   otherAmount: string | null;
 }
@@ -21,11 +23,18 @@ export type OfShares = Partial<Record<Column, string | null>>;
  * The columns of a row by its log; undefined for a log that is not of shares. Of what was paid out for shares, the second
  * row has to be what the first leaves: the share model tells how it is split, and what shares cost that are given.
  */
-export function toldByVault(row: Row, log: { topics: unknown; data: Hex }): OfShares | undefined {
+export function toldByVault(
+  row: Row,
+  log: { address: string; topics: unknown; data: Hex },
+): OfShares | undefined {
+  const ofAccount = (address: string): OfShares => ({
+    account: address.toLowerCase(),
+    pool_name: (row.isPool ? log.address : address).toLowerCase(),
+  });
   try {
     const topics = log.topics as [Hex, ...Hex[]];
     const { eventName, args } = decodeEventLog({ abi, topics, data: log.data });
-    if (eventName === 'Transfer') return given(row, args.from, args.to, args.value);
+    if (eventName === 'Transfer') return given(row, ofAccount, args);
     const own = ofAccount(args.owner);
     const { assets, shares } = args;
     if (eventName === 'Deposit')
@@ -38,21 +47,20 @@ export function toldByVault(row: Row, log: { topics: unknown; data: Hex }): OfSh
         shares: '0',
       };
     return row.kind === 'SharesSold'
-      ? { kind: row.kind, ...own, amount: `${assets}`, shares: `${shares}` }
+      ? { kind: row.kind, ...own, pool_name: own.account, amount: `${assets}`, shares: `${shares}` }
       : { kind: 'Withdrawn', ...own, shares: `${shares}` };
   } catch {
     return undefined;
   }
 }
 
-function given({ kind, isSecond }: Row, from: string, to: string, value: bigint): OfShares {
+function given(
+  { kind, isSecond }: Row,
+  ofAccount: (address: string) => OfShares,
+  { from, to, value }: { from: string; to: string; value: bigint },
+): OfShares {
   const shares = `${value}`;
   if (isSecond) return { kind: 'Withdrawn', ...ofAccount(from), shares };
   if (kind !== 'SharesMoved') return { kind: 'Deposited', ...ofAccount(to), shares };
   return { kind, account: to.toLowerCase(), pool_name: from.toLowerCase(), shares, amount: null };
 }
-
-const ofAccount = (address: string): OfShares => ({
-  account: address.toLowerCase(),
-  pool_name: address.toLowerCase(),
-});

@@ -13,7 +13,8 @@ import type { Wallet } from '../../support/wallet';
 
 jest.setTimeout(120_000);
 
-const compiled = compile(['test/support/solidity/ForeignPools.sol']);
+const TEN_TOKENS = BigInt(TEN);
+const compiled = compile(['test/support/solidity/ForeignPools.sol', 'test/support/solidity/Vaults.sol']);
 
 /** Contracts of which each is one pool: who deploys one has a pool, and its events name none. */
 describe('a contract that is one pool', () => {
@@ -21,7 +22,7 @@ describe('a contract that is one pool', () => {
   const app = new TestApp();
   const operators = new Operators(bench, [ForeignModule]);
   let indexer: NestFastifyApplication | undefined;
-  let [early, usual, further]: Address[] = [];
+  let [early, usual, further, vault]: Address[] = [];
   let [saver, other]: SignedIn[] = [];
 
   const follow = async (): Promise<void> => {
@@ -56,12 +57,21 @@ describe('a contract that is one pool', () => {
     'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
     'SELECT * FROM pool_names ORDER BY contract, name',
     'SELECT address, pool_id FROM chain_contracts ORDER BY address',
+    'SELECT * FROM share_holdings ORDER BY vault, account',
+    'SELECT * FROM share_totals ORDER BY vault',
   ];
   const state = async (): Promise<unknown[]> => {
     const rows: unknown[] = [];
     for (const text of TABLES) rows.push(await bench.sql(text));
     return rows;
   };
+  async function send(client: DevClient, as: SignedIn, path: string): Promise<void> {
+    const { status, body } = await app.get(`/pools/${path}`, as);
+    expect([status, body.error]).toEqual([200, undefined]);
+    for (const { to, data } of body.data.calls)
+      expect((await receiptOf(client, await client.sendTransaction({ to, data }))).status).toBe('success');
+    await bench.atHead();
+  }
   const unknown = `SELECT count(*)::int FROM chain_events WHERE outcome = 'UNKNOWN_POOL'`;
 
   beforeAll(async () => {
@@ -71,13 +81,16 @@ describe('a contract that is one pool', () => {
       const kitty = async (): Promise<Address> =>
         (await deploy(bench.owner, compiled.Kitty, [token])).address.toLowerCase() as Address;
       [early, usual, further] = [await kitty(), await kitty(), await kitty()];
+      ({ address: vault } = await deploy(bench.owner, compiled.PlainVault, [token, 0]));
+      vault = vault.toLowerCase() as Address;
       bench.further.push(
         ['cooperative:kitty', early],
         ['cooperative:kitty', usual],
         ['cooperative:kitty+', further],
+        ['cooperative:erc4626-pool+', vault],
       );
       for (const client of [bench.owner, bench.saver, bench.other])
-        for (const spender of [early, usual, further]) {
+        for (const spender of [early, usual, further, vault]) {
           const coin = { ...compiled.Coin, address: token };
           await call(client, coin, 'mint', client.account.address, 10n ** 21n);
           await call(client, coin, 'approve', spender, maxUint256);
@@ -128,18 +141,11 @@ describe('a contract that is one pool', () => {
       ([{ count }]) => count === 0,
     );
     expect(await held(id as string)).toEqual({ other: '5 5 0 0' });
-    const send = async (client: DevClient, as: SignedIn, path: string): Promise<void> => {
-      const { status, body } = await app.get(`/pools/${id}/calls/${path}`, as);
-      expect([status, body.error]).toEqual([200, undefined]);
-      for (const { to, data } of body.data.calls)
-        expect((await receiptOf(client, await client.sendTransaction({ to, data }))).status).toBe('success');
-      await bench.atHead();
-    };
-    await send(bench.saver, saver, `deposit?transaction=${depositId}`);
-    await send(bench.other, other, `deposit?amount=${TEN}`);
-    await send(bench.other, other, 'withdraw?amount=4');
+    await send(bench.saver, saver, `${id}/calls/deposit?transaction=${depositId}`);
+    await send(bench.other, other, `${id}/calls/deposit?amount=${TEN}`);
+    await send(bench.other, other, `${id}/calls/withdraw?amount=4`);
     await toKitty(bench.owner, usual, 'reward', other.address, 100n);
-    await send(bench.other, other, 'claim');
+    await send(bench.other, other, `${id}/calls/claim`);
     const paid = BigInt(TEN);
     expect(await held(id as string)).toEqual({
       saver: `${TEN} ${TEN} 0 0`,
@@ -163,22 +169,69 @@ describe('a contract that is one pool', () => {
     expect(await held(body.data.id as string)).toEqual({ saver: '7 7 0 0' });
   });
 
+  it('may be a vault, of which each has a part that earns', async () => {
+    const { id, depositId } = (await create(saver, vault, { members: [other.address] })).body.data;
+    expect((await create(other, vault)).body.code).toBe('pool_exists');
+    await send(bench.saver, saver, `${id}/calls/deposit?transaction=${depositId}`);
+    await send(bench.other, other, `${id}/calls/deposit?amount=${3n * TEN_TOKENS}`);
+    await call(bench.owner, { ...compiled.Coin, address: bench.deployment.token }, 'mint', vault, 4001n);
+    // Anyone may give shares, also to who has made the pool.
+    await call(
+      bench.other,
+      { ...compiled.PlainVault, address: vault },
+      'transfer',
+      saver.address,
+      TEN_TOKENS,
+    );
+    await bench.atHead();
+    const position = async (as: SignedIn): Promise<Record<string, string>> =>
+      (await app.get(`/pools/${id}/position`, as)).body.data;
+    await eventually(
+      'what the vault has earned',
+      async () => (await app.get(`/pools/${id}/yield`, saver)).body.data,
+      ({ claimableYield }) => claimableYield === '4000',
+    );
+    expect(await position(saver)).toMatchObject({ balance: `${2n * TEN_TOKENS}`, claimable: '2000' });
+    expect(await position(other)).toMatchObject({
+      balance: `${2n * TEN_TOKENS}`,
+      deposited: `${3n * TEN_TOKENS}`,
+      withdrawn: TEN,
+      claimable: '2000',
+    });
+    const listed = (await app.get('/users/me/positions', other)).body.data as Record<string, string>[];
+    expect(listed.find(({ poolId }) => poolId === id)).toMatchObject({ claimable: '2000', earned: '2000' });
+    const worth = 2n * TEN_TOKENS + 2000n;
+    const tooMuch = await app.get(`/pools/${id}/calls/withdraw?amount=${worth + 1n}`, other);
+    expect(tooMuch.body.code).toBe('insufficient_balance');
+    await send(bench.other, other, `${id}/calls/withdraw?amount=${worth}`);
+    expect(await held(id as string)).toEqual({
+      saver: `${2n * TEN_TOKENS} ${2n * TEN_TOKENS} 0 0`,
+      other: `0 ${3n * TEN_TOKENS} ${3n * TEN_TOKENS} 2000`,
+    });
+    expect(await operators.verified()).toEqual([]);
+  });
+
   it('goes back and forth with the chain, and is made anew from its events', async () => {
     await bench.atHead();
     const before = await state();
     await toKitty(bench.saver, further, 'takeOut', 7n);
     await toKitty(bench.other, early, 'takeOut', 3n);
+    await call(bench.saver, { ...compiled.PlainVault, address: vault }, 'transfer', other.address, 5n);
     await bench.atHead();
     expect(await state()).not.toEqual(before);
-    await bench.rpc('anvil_reorg', 2, []);
+    await bench.rpc('anvil_reorg', 3, []);
     await bench.mine(1);
     await bench.atHead();
     expect(await state()).toEqual(before);
     await stop();
     expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
     expect(await state()).toEqual(before);
-    await operators.rewind(1);
-    expect(await bench.sql('SELECT FROM pool_names')).toEqual([]);
+    const [{ first }] = await bench.sql<{ first: string }>(
+      'SELECT min(block_number) AS first FROM pool_names WHERE contract <> $1',
+      [early],
+    );
+    await operators.rewind(Number(first) - 1);
+    expect(await bench.sql('SELECT contract FROM pool_names')).toEqual([{ contract: early }]);
     await follow();
     expect(await state()).toEqual(before);
     expect(await operators.verified()).toEqual([]);
@@ -198,6 +251,15 @@ describe('a contract that is one pool', () => {
       [JSON.stringify(before)],
     );
     expect(await operators.verified()).toEqual([]);
+  });
+
+  it.each(['shares', 'cost'])('has the %s of a vault made anew where their sum is wrong', async (column) => {
+    const before = await state();
+    await bench.sql(`UPDATE share_totals SET ${column} = ${column} + 1`);
+    expect(await operators.verified(true)).toEqual([
+      expect.objectContaining({ kind: `share_totals.${column}`, id: vault, mended: true }),
+    ]);
+    expect(await state()).toEqual(before);
   });
 
   it('has its name made anew', async () => {

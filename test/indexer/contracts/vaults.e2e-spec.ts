@@ -74,6 +74,7 @@ describe.each([
     'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
     'SELECT * FROM positions ORDER BY pool_id, address',
     'SELECT * FROM share_holdings ORDER BY vault, account',
+    'SELECT * FROM share_totals ORDER BY vault',
   ];
   const state = async (): Promise<unknown[]> => {
     const rows: unknown[] = [];

@@ -37,14 +37,16 @@ interface Pool {
   contract: Address;
 }
 
-/** A vault, two contracts of others, circles and compounding: whatever adapters there are beside the oldest events. */
+/** Vaults, contracts of others, circles and compounding: whatever adapters there are beside the oldest events. */
 class Scene {
   readonly bench = new ChainBench(2);
   readonly savers: DevClient[] = [];
   private readonly pools: Pool[] = [];
-  private vault: Contract;
+  /** What an account has of the first is a pool, and the second is one. */
+  private vaults: Contract[];
   private savings: Contract;
   private clubs: Contract;
+  private kitty: Contract;
   private circles: Contract;
   private token: Contract;
 
@@ -57,25 +59,31 @@ class Scene {
     const { token, contracts } = bench.deployment;
     this.token = { abi: artifacts.TestToken.abi, address: token };
     this.circles = { abi: artifacts.RotatingPool.abi, address: contracts.rotating };
-    [this.vault, this.savings, this.clubs] = [
+    this.vaults = [
       await this.follow('individual:erc4626', artifacts.TestVault),
+      await this.follow('cooperative:erc4626-pool', artifacts.TestVault),
+    ];
+    [this.savings, this.clubs, this.kitty] = [
       await this.follow('individual:accounts', compiled.AccountSavings),
       await this.follow('cooperative:clubs', compiled.Clubs),
+      await this.follow('cooperative:kitty', compiled.Kitty),
     ];
     for (const client of [bench.owner, ...this.savers]) {
       await this.send(client, this.token, 'mint', client.account.address, 10n ** 9n);
-      for (const { address } of [this.vault, this.savings, this.clubs, this.circles])
+      for (const { address } of [...this.vaults, this.savings, this.clubs, this.kitty, this.circles])
         await this.send(client, this.token, 'approve', address, maxUint256);
     }
     for (const owner of this.savers)
       for (const [type, contract] of [
-        ['individual', this.vault.address],
+        ['individual', this.vaults[0].address],
         ['individual', this.savings.address],
         ['cooperative', this.clubs.address],
         ['cooperative', this.clubs.address],
         ['rotating', this.circles.address.toLowerCase()],
       ] as const)
         this.pools.push({ id: newId(), type, owner, contract: contract as Address });
+    for (const { address } of [this.vaults[1], this.kitty])
+      this.pools.push({ id: newId(), type: 'cooperative', owner: bench.saver, contract: address });
     await this.insertPools();
   }
 
@@ -117,7 +125,7 @@ class Scene {
   }
 
   actions(indexers: Indexers): (() => Promise<unknown>)[] {
-    const { bench, random, vault, savings, clubs, circles, token } = this;
+    const { bench, random, savings, clubs, kitty, circles, token } = this;
     const saver = (): DevClient => one(random, this.savers);
     const amount = (): bigint => BigInt(1 + random(1000));
     const club = async (): Promise<bigint> =>
@@ -129,35 +137,40 @@ class Scene {
       abi: artifacts.SavingsPool.abi,
       address: bench.deployment.contracts.cooperative,
     });
+    const vault = (): Contract => one(random, this.vaults);
     const pool = (): string => bytes16(one(random, bench.pools));
     return [
       () => {
         const client = saver();
-        return this.send(client, vault, 'deposit', amount(), client.account.address);
+        return this.send(client, vault(), 'deposit', amount(), client.account.address);
       },
-      () => this.send(saver(), vault, 'deposit', amount(), saver().account.address),
-      () => this.send(bench.owner, vault, 'mint', amount(), saver().account.address),
+      () => this.send(saver(), vault(), 'deposit', amount(), saver().account.address),
+      () => this.send(bench.owner, vault(), 'mint', amount(), saver().account.address),
       async () => {
-        const client = saver();
+        const [client, from] = [saver(), vault()];
         const { address } = client.account;
-        const most = await this.read<bigint>(vault, 'maxWithdraw', address);
+        const most = await this.read<bigint>(from, 'maxWithdraw', address);
         const part = random(3) === 0 ? most : (most * BigInt(random(100))) / 100n;
-        return this.send(client, vault, 'withdraw', part, saver().account.address, address);
+        return this.send(client, from, 'withdraw', part, saver().account.address, address);
       },
       async () => {
-        const client = saver();
+        const [client, from] = [saver(), vault()];
         const { address } = client.account;
-        const held = await this.read<bigint>(vault, 'balanceOf', address);
+        const held = await this.read<bigint>(from, 'balanceOf', address);
         const part = random(3) === 0 ? held : (held * BigInt(random(100))) / 100n;
         return random(2) === 0
-          ? this.send(client, vault, 'redeem', part, address, address)
-          : this.send(client, vault, 'transfer', saver().account.address, part);
+          ? this.send(client, from, 'redeem', part, address, address)
+          : this.send(client, from, 'transfer', saver().account.address, part);
       },
-      () => this.send(bench.owner, token, 'mint', vault.address, amount()),
+      () => this.send(bench.owner, token, 'mint', vault().address, amount()),
       () => this.send(saver(), savings, 'save', amount()),
       () => this.send(saver(), savings, 'unsave', amount()),
       () => this.send(bench.owner, savings, 'reward', saver().account.address, amount()),
       () => this.send(saver(), savings, 'takeReward'),
+      () => this.send(saver(), kitty, 'putIn', amount()),
+      () => this.send(saver(), kitty, 'takeOut', amount()),
+      () => this.send(saver(), kitty, 'takeReward'),
+      () => this.send(bench.owner, kitty, 'reward', saver().account.address, amount()),
       () => this.send(saver(), clubs, 'createPool', 'a club'),
       async () => this.send(saver(), clubs, 'pay', await club(), amount()),
       async () => this.send(saver(), clubs, random(3) === 0 ? 'takeAll' : 'takeYield', await club()),
@@ -221,6 +234,7 @@ class Scene {
       'SELECT id, balance, total_yield, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
       'SELECT * FROM positions ORDER BY pool_id, address',
       'SELECT * FROM share_holdings ORDER BY vault, account',
+      'SELECT * FROM share_totals ORDER BY vault',
       'SELECT * FROM pool_names ORDER BY contract, name',
       'SELECT * FROM circles ORDER BY contract, circle_id',
       'SELECT * FROM circle_members ORDER BY contract, circle_id, place',

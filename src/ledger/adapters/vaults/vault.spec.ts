@@ -7,7 +7,7 @@ const vault = new Vault();
 describe('a vault', () => {
   it('tells by its own events of shares that are made and end, and by transfers of those that move', () => {
     const transfer = (from: typeof A, to: typeof A, value = 1n) => vault.transfer({ from, to, value });
-    expect(transfer(A, B)).toEqual({ kind: 'SharesMoved', poolAccount: A, account: B, shares: 1n });
+    expect(transfer(A, B)).toEqual({ kind: 'SharesMoved', holder: A, account: B, shares: 1n });
     expect([transfer(A, A), transfer(zeroAddress, A), transfer(A, zeroAddress), transfer(A, B, 0n)]).toEqual(
       Array.from({ length: 4 }, () => undefined),
     );

@@ -23,23 +23,39 @@ const calls = {
 export class Vault {
   @On('Deposit')
   deposit({ owner, assets, shares }: Event<'Deposit'>): Happening {
-    return { kind: 'SharesBought', poolAccount: owner, account: owner, amount: assets, shares };
+    return { kind: 'SharesBought', holder: owner, account: owner, amount: assets, shares };
   }
 
   /** Anyone can take nothing out for anyone. */
   @On('Withdraw')
   withdraw({ owner, assets, shares }: Event<'Withdraw'>): Happening | undefined {
     if (assets === 0n && shares === 0n) return undefined;
-    return { kind: 'SharesSold', poolAccount: owner, account: owner, amount: assets, shares };
+    return { kind: 'SharesSold', holder: owner, account: owner, amount: assets, shares };
   }
 
   /** Shares that are made or end are told by the two others. Anyone can move none for anyone. */
   @On('Transfer')
   transfer({ from, to, value }: Event<'Transfer'>): Happening | undefined {
     if (value === 0n || from === to || from === zeroAddress || to === zeroAddress) return undefined;
-    return { kind: 'SharesMoved', poolAccount: from, account: to, shares: value };
+    return { kind: 'SharesMoved', holder: from, account: to, shares: value };
   }
 }
 
-@Module({ providers: [Vault] })
+const callsOfPool = {
+  deposit: 'deposit(uint256 amount, address account)',
+  withdraw: 'withdraw(uint256 amount, address account, address account)',
+};
+
+/** The same vaults, of which each is one pool, of all who have something of it. */
+@PoolContract({
+  name: 'erc4626-pool',
+  types: ['cooperative'],
+  abi,
+  poolsBy: 'contract',
+  views,
+  calls: callsOfPool,
+})
+export class VaultPool extends Vault {}
+
+@Module({ providers: [Vault, VaultPool] })
 export class VaultsModule {}

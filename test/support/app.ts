@@ -12,7 +12,7 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
 import { type TestDatabase, freshDatabase, urlAs } from './database';
-import { DocumentValidator, type OpenApiDocument } from './openapi';
+import { validatorOf } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
 /** Random, because production refuses secrets that a repository contains. */
@@ -85,7 +85,7 @@ export class TestApp {
   nest: NestFastifyApplication;
   database: TestDatabase;
   environment: Environment;
-  validator: DocumentValidator;
+  validator: ReturnType<typeof validatorOf>;
   private pool: Pool;
   /** The port, once it listens. */
   port?: number;
@@ -113,7 +113,7 @@ export class TestApp {
       }),
     });
     const document = await this.nest.inject({ method: 'GET', url: '/docs/openapi.json' });
-    this.validator = new DocumentValidator(document.json<OpenApiDocument>());
+    this.validator = validatorOf(document.payload);
     return this;
   }
 

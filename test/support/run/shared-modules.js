@@ -5,12 +5,16 @@ const { default: Runtime } = require('jest-runtime');
 
 const ROOT = path.join(__dirname, '../../..');
 const SOURCE = path.join(ROOT, 'src') + path.sep;
+/** Keeps what it has compiled of the service's document. */
+const VALIDATOR = path.join(ROOT, 'test/support/openapi.ts');
 const PACKAGES = `${path.sep}node_modules${path.sep}`;
 /** Packages of jest keep what belongs to one test file. */
 const OF_JEST = /\/node_modules\/(@jest|jest)[/-]/;
 
 const isShared = (file) =>
-  file.includes(PACKAGES) ? !OF_JEST.test(file) : file.startsWith(SOURCE) && !file.endsWith('.spec.ts');
+  file.includes(PACKAGES)
+    ? !OF_JEST.test(file)
+    : file === VALIDATOR || (file.startsWith(SOURCE) && !file.endsWith('.spec.ts'));
 
 const native = createRequire(__filename);
 /** Gives the code of a TypeScript file, from jest's cache. Each test file sets its own. */

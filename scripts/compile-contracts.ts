@@ -18,6 +18,7 @@ const reference = [
   'contracts/RotatingPool.sol',
   'contracts/TestToken.sol',
   'contracts/TestVault.sol',
+  'contracts/ForeignPools.sol',
 ];
 
 const readFromRoot = (file: string): string => readFileSync(join(root, file), 'utf8');

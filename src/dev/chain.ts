@@ -22,6 +22,7 @@ import {
   read,
   seedDraws,
 } from './deploy';
+import { FURTHER, FURTHER_NAMES, type Further } from './further';
 import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
 import { payExample } from './examples';
 import { claimPort } from './ports';
@@ -63,7 +64,7 @@ export async function startChain(
       await payExample(anvil.url, deployed);
       await seedDraws(anvil.url, deployed);
     }
-    const deployment = await withVault(client, deployed);
+    const deployment = await withFurther(client, deployed);
     if (deployment !== known) writeFileSync(file, JSON.stringify(deployment, null, 2));
     const { url, chainId } = anvil;
     const replaced = known !== undefined && !kept;
@@ -136,14 +137,17 @@ async function withCircles(client: DevClient, deployment: Deployment): Promise<D
 }
 
 /**
- * Chains of earlier versions have no vault, and one that was killed may have lost it.
- * @returns the deployment as it was if it has one
+ * Chains of earlier versions lack contracts of others, and one that was killed may have lost them.
+ * @returns the deployment as it was if it has all
  */
-async function withVault(client: DevClient, deployment: Deployment): Promise<Deployment> {
-  const { vault, token } = deployment;
-  if (vault && (await client.getCode({ address: vault })) !== undefined) return deployment;
-  const { address } = await deploy(client, artifacts.TestVault, [token]);
-  return { ...deployment, vault: address };
+async function withFurther(client: DevClient, deployment: Deployment): Promise<Deployment> {
+  const made: Partial<Record<Further, Address>> = {};
+  for (const name of FURTHER_NAMES) {
+    const address = deployment[name];
+    if (address && (await client.getCode({ address })) !== undefined) continue;
+    made[name] = (await deploy(client, artifacts[FURTHER[name].contract], [deployment.token])).address;
+  }
+  return Object.keys(made).length === 0 ? deployment : { ...deployment, ...made };
 }
 
 /** Contracts of savings refuse the call; where there is none, the answer is empty. */

@@ -19,19 +19,20 @@ import {
 import { mnemonicToAccount } from 'viem/accounts';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import type { Further } from './further';
 import artifactsJson from '../../contracts/artifacts.json';
 
-export type ContractName = 'SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken' | 'TestVault';
+export type ContractName =
+  | ('SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken')
+  | ('TestVault' | 'AccountSavings' | 'Clubs' | 'Kitty');
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
 
-export interface Deployment {
+export interface Deployment extends Partial<Record<Further, Address>> {
   token: Address;
   /** By pool type. */
   contracts: Record<PoolType, Address>;
   /** Contracts of a type before the one above, whose pools stay. */
   former?: Partial<Record<PoolType, Address[]>>;
-  /** Of the token. Individual pools are in it if they ask for it. */
-  vault?: Address;
   /** No event of these contracts is in an earlier block. */
   startBlock: number;
   genesisHash: Hash;
@@ -165,19 +166,6 @@ export function deployPool(
   const owner = name === 'RotatingPool' ? [] : [client.account.address];
   return deploy(client, artifacts[name], [token, ...owner, minimumDeposit]);
 }
-
-/** As POOL_CONTRACTS wants it: new pools get the last of a type, or the vault. */
-export const poolContracts = ({
-  contracts,
-  former,
-  vault,
-}: Pick<Deployment, 'contracts' | 'former' | 'vault'>): string =>
-  [
-    ...POOL_TYPES.flatMap((type) =>
-      [...(former?.[type] ?? []), contracts[type]].map((address) => `${type}=${address}`),
-    ),
-    ...(vault ? [`individual:erc4626+=${vault}`] : []),
-  ].join(',');
 
 /**
  * Creates a finished draw with its prize paid out, and an open one, both with tickets of three accounts. Needs anvil,

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
+import type { Address } from 'viem';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { type Further, furtherOf } from './further';
 
 /** Listens on this machine only unless HOST is set: a development service should not be on the network. */
 export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
@@ -62,21 +64,20 @@ ${local ? facts(local) : ''}
 }
 
 /** What a developer needs of the local chain. */
-export interface LocalFacts {
+export interface LocalFacts extends Partial<Record<Further, Address>> {
   chainId: number;
   contracts: Record<string, string>;
-  vault?: string;
   token: string;
   /** Holds ether and tokens of the local chain. Every anvil has it, so it is no secret. */
   key: { address: string; privateKey: string };
 }
 
-const facts = ({ chainId, contracts, vault, token, key }: LocalFacts): string =>
+const facts = ({ chainId, contracts, token, key, ...deployment }: LocalFacts): string =>
   `
   Chain id  ${chainId}
   Token     ${token}
   Contracts
-${Object.entries({ ...contracts, ...(vault && { vault }) })
+${Object.entries({ ...contracts, ...furtherOf(deployment) })
   .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
   .join('\n')}
   An account with ether and tokens, for trying out; its key is public:

@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type ModuleMetadata } from '@nestjs/common'
 import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
+import { ExamplesModule } from '#ledger/adapters/examples/examples.module';
 import { ReferenceModule } from '#ledger/adapters/reference/reference.module';
 import { VaultsModule } from '#ledger/adapters/vaults/vault';
 import { AREAS, type Environment } from '#settings/environment';
@@ -31,7 +32,7 @@ import { BackgroundVerification } from './verification';
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
 
 /** The adapters of the contracts that the service can follow, and what finds them. */
-const ADAPTERS = [DiscoveryModule, ReferenceModule, VaultsModule];
+const ADAPTERS = [DiscoveryModule, ExamplesModule, ReferenceModule, VaultsModule];
 
 /** What following the chain and rewinding by hand share. Nothing of it runs by itself. */
 const PARTS = [

@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
 import { type Address, parseEther } from 'viem';
 import { artifacts, connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
-import { compile } from '../../scripts/compile-contracts';
 import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { NO_REF } from '../support/chain/contracts';
-import { ForeignModule } from '../support/chain/foreign-adapters';
+import { UntoldModule } from '../support/chain/foreign-adapters';
 import { NO_FAULTS, faultsOf } from '../support/browser/looks';
 import { PageBench } from '../support/browser/page-bench';
 import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
@@ -16,17 +15,16 @@ jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
 /** Personal pools are in contracts that are not ours. */
-const foreign = compile(['test/support/solidity/ForeignPools.sol']).AccountSavings;
 let [untold, savings, vault]: Address[] = [];
 beforeAll(() =>
   bench.start({}, async () => {
     const made: Address[] = [];
     const args = [bench.deployment.token];
-    for (const contract of [foreign, foreign, artifacts.TestVault])
+    for (const contract of [artifacts.AccountSavings, artifacts.AccountSavings, artifacts.TestVault])
       made.push((await deploy(bench.keeper, contract, args)).address.toLowerCase() as Address);
     [untold, savings, vault] = made;
     const named = `individual:untold=${untold},individual:accounts+=${savings},individual:erc4626+=${vault}`;
-    return { named, modules: [ForeignModule] };
+    return { named, modules: [UntoldModule] };
   }),
 );
 afterAll(() => bench.stop());
@@ -189,7 +187,7 @@ it('a pool in a contract whose calls nobody has told shows what happens there, a
   const saver = await connect(bench.anvil.url, wallet.account);
   const call = async (functionName: string, amount: bigint): Promise<void> => {
     const hash = await saver.writeContract({
-      abi: foreign.abi,
+      abi: artifacts.AccountSavings.abi,
       address: untold,
       functionName,
       args: [amount],
@@ -246,7 +244,7 @@ it('a pool in savings of others is paid, rewarded and taken out of, by the calls
   expect(await offers(page)).toEqual(['Deposit', 'Withdraw', 'Claim']);
   await fund(bench.keeper, bench.deployment.token, savings, parseEther('10'));
   const args = [wallet.account.address, parseEther('10')];
-  const reward = { abi: foreign.abi, address: savings, functionName: 'reward', args };
+  const reward = { abi: artifacts.AccountSavings.abi, address: savings, functionName: 'reward', args };
   expect((await receiptOf(bench.keeper, await bench.keeper.writeContract(reward))).status).toBe('success');
   await press(page, 'Claim');
   await done(page, 'The yield is in your wallet.');

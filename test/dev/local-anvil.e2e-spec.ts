@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { Address } from 'viem';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
 import { startChain } from '#dev/chain';
-import { anvilRpc, connect, deployContracts, poolContracts, read } from '#dev/deploy';
+import { anvilRpc, connect, deployContracts, read } from '#dev/deploy';
+import { furtherOf, poolContracts } from '#dev/further';
 import { until } from '../support/app';
 
 jest.setTimeout(120_000);
@@ -146,16 +147,17 @@ it('gives rotating pools of a chain of an earlier version circles, once, and kee
   writeFileSync(file, JSON.stringify({ ...deployment, contracts: before }));
   for (let start = 0; start < 2; start++) {
     const { deployment: now, replaced } = (await startChain(dir))!;
-    expect([replaced, now.former, now.vault]).toEqual([
+    expect([replaced, now.former, furtherOf(now)]).toEqual([
       false,
       { rotating: [before.rotating] },
-      deployment.vault,
+      furtherOf(deployment),
     ]);
     expect(await hasCircles(now.contracts.rotating)).toBe(true);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(now);
     expect(poolContracts(now)).toBe(
       `individual=${before.individual},cooperative=${before.cooperative},lottery=${before.lottery},` +
-        `rotating=${before.rotating},rotating=${now.contracts.rotating},individual:erc4626+=${now.vault}`,
+        `rotating=${before.rotating},rotating=${now.contracts.rotating},individual:erc4626+=${now.vault},` +
+        `individual:accounts+=${now.savings},cooperative:clubs+=${now.clubs}`,
     );
   }
   // A killed chain may lose the new one, but not what it had before.

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { type Hex, parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { TYPE_WITH_CIRCLES } from '#values/types';
-import { type DevClient, anvilRpc, poolContracts, receiptOf } from '#dev/deploy';
+import { type DevClient, anvilRpc, receiptOf } from '#dev/deploy';
+import { poolContracts } from '#dev/further';
 import type { Running, Saver } from './saver';
 import { say, step, tokens, until } from './steps';
 

@@ -5,15 +5,15 @@ import { bytes16 } from '#values/bytes16';
 import { POOL_TYPES, type PoolType, TYPE_WITH_CIRCLES } from '#values/types';
 import { type DevClient, anvilRpc, connect, execute, fund, read } from '#dev/deploy';
 import { liveCircle } from './circle';
+import { liveOthers } from './others';
 import { type Running, type Saver, signIn } from './saver';
 import { say, step, tokens, until } from './steps';
-import { liveVault } from './vault';
 import { verified } from './verified';
 
 /**
- * `npm run demo` beside a running `npm start`: the life of three pools, a lottery draw, a savings circle and a vault, on the
- * chain and through the API, with a reorganisation in the middle. Each step prints what the API says afterwards. In the end all
- * of it is verified.
+ * `npm run demo` beside a running `npm start`: the life of three pools, a lottery draw, a savings circle and pools in
+ * contracts of others, on the chain and through the API, with a reorganisation in the middle. Each step prints what the API
+ * says afterwards. In the end all of it is verified.
  */
 interface Transaction {
   id: string;
@@ -104,7 +104,7 @@ async function main(): Promise<void> {
   await draw([first, second, third], keeper, contracts.lottery, token);
 
   await liveCircle(running, keeper, [first, second, third]);
-  await liveVault(running, keeper, second);
+  await liveOthers(running, keeper, [first, second]);
 
   step('What the API says in the end');
   const all = await first.call<{ totalPools: number; totalDeposits: string }>('GET', '/analytics/pools');

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { SiweMessage } from 'siwe';
-import { parseEther, toHex } from 'viem';
+import { type Address, type Hex, parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type Deployment, type DevClient, anvilRpc, connect, fund } from '#dev/deploy';
+import { type Deployment, type DevClient, anvilRpc, connect, fund, receiptOf } from '#dev/deploy';
 
 /** What a running `npm start` writes to .data/running.json. */
 export interface Running {
@@ -70,4 +70,13 @@ export async function signIn(name: string, { api, rpc, deployment }: Running): P
     call: <T>(method: string, route: string, body?: unknown) =>
       send(method, route, body, token) as Promise<T>,
   };
+}
+
+/** Sends the calls that the API builds. */
+export async function sendCalls({ chain, call }: Saver, path: string): Promise<void> {
+  const { calls } = await call<{ calls: { to: Address; data: Hex }[] }>('GET', path);
+  for (const { to, data } of calls) {
+    const { status } = await receiptOf(chain, await chain.sendTransaction({ to, data }));
+    if (status !== 'success') throw new Error(`a call of ${path} was reverted`);
+  }
 }

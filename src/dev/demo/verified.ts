@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { poolContracts } from '#dev/deploy';
+import { poolContracts } from '#dev/further';
 import type { Running } from './saver';
 import { say, step } from './steps';
 

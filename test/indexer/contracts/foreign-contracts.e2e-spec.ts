@@ -8,25 +8,24 @@ import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
-import { ForeignModule } from '../../support/chain/foreign-adapters';
 import { Operators } from '../../support/verify/operators';
 
 jest.setTimeout(120_000);
 
-const compiled = compile(['test/support/solidity/ForeignPools.sol']);
+const compiled = compile(['test/support/solidity/Coin.sol']);
 
 /** Contracts that are not ours: one knows pools by their accounts, one by numbers, and neither numbers its events. */
 describe.each([6, 18])('contracts of others, with a token of %i decimals', (decimals) => {
   const bench = useChain();
-  const operators = new Operators(bench, [ForeignModule]);
+  const operators = new Operators(bench);
   const unit = 10n ** BigInt(decimals);
   let [coin, savings, clubs]: Address[] = [];
   let app: NestFastifyApplication | undefined;
 
   const toSavings = (client: DevClient, name: string, ...args: unknown[]) =>
-    call(client, { ...compiled.AccountSavings, address: savings }, name, ...args);
+    call(client, { ...artifacts.AccountSavings, address: savings }, name, ...args);
   const toClubs = (client: DevClient, name: string, ...args: unknown[]) =>
-    call(client, { ...compiled.Clubs, address: clubs }, name, ...args);
+    call(client, { ...artifacts.Clubs, address: clubs }, name, ...args);
 
   const poolAt = (owner: DevClient, contract: Address, deposit?: bigint): Promise<string> =>
     addPool(bench, owner, { type: contract === savings ? 'individual' : 'cooperative', contract, deposit });
@@ -35,7 +34,6 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     app = await createIndexer(
       indexerSettings(bench.database.url, { ...bench.settings() }),
       pino({ level: 'silent' }),
-      { modules: [ForeignModule] },
     );
   };
   const stop = async (): Promise<void> => {
@@ -67,8 +65,8 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   beforeAll(async () => {
     const [owner] = [bench.owner];
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
-    savings = (await deploy(owner, compiled.AccountSavings, [coin])).address.toLowerCase() as Address;
-    clubs = (await deploy(owner, compiled.Clubs, [coin])).address.toLowerCase() as Address;
+    savings = (await deploy(owner, artifacts.AccountSavings, [coin])).address.toLowerCase() as Address;
+    clubs = (await deploy(owner, artifacts.Clubs, [coin])).address.toLowerCase() as Address;
     // Those beside them have the same token.
     const args = [coin, owner.account.address, 1n];
     const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);

@@ -1,12 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, maxUint256 } from 'viem';
-import { type DevClient, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app';
 import { ChainBench, eventually } from '../../support/chain/chain-bench';
-import { ForeignModule } from '../../support/chain/foreign-adapters';
 import { addPool, call } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 import type { Wallet } from '../../support/wallet';
@@ -14,13 +13,13 @@ import type { Wallet } from '../../support/wallet';
 jest.setTimeout(120_000);
 
 const TEN_TOKENS = BigInt(TEN);
-const compiled = compile(['test/support/solidity/ForeignPools.sol', 'test/support/solidity/Vaults.sol']);
+const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 
 /** Contracts of which each is one pool: who deploys one has a pool, and its events name none. */
 describe('a contract that is one pool', () => {
   const bench = new ChainBench();
   const app = new TestApp();
-  const operators = new Operators(bench, [ForeignModule]);
+  const operators = new Operators(bench);
   let indexer: NestFastifyApplication | undefined;
   let [early, usual, further, vault]: Address[] = [];
   let [saver, other]: SignedIn[] = [];
@@ -29,7 +28,6 @@ describe('a contract that is one pool', () => {
     indexer = await createIndexer(
       indexerSettings(bench.database.url, bench.settings()),
       pino({ level: 'silent' }),
-      { modules: [ForeignModule] },
     );
     await bench.atHead();
   };
@@ -38,7 +36,7 @@ describe('a contract that is one pool', () => {
     indexer = undefined;
   };
   const toKitty = (client: DevClient, address: Address, name: string, ...args: unknown[]) =>
-    call(client, { ...compiled.Kitty, address }, name, ...args);
+    call(client, { ...artifacts.Kitty, address }, name, ...args);
   const create = (as: SignedIn, contract: Address, fields: object = {}) =>
     app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract, ...fields }, as);
   /** What each has in the pool: balance, paid in, taken out, claimed. */
@@ -79,7 +77,7 @@ describe('a contract that is one pool', () => {
       await bench.start(database);
       const { token } = bench.deployment;
       const kitty = async (): Promise<Address> =>
-        (await deploy(bench.owner, compiled.Kitty, [token])).address.toLowerCase() as Address;
+        (await deploy(bench.owner, artifacts.Kitty, [token])).address.toLowerCase() as Address;
       [early, usual, further] = [await kitty(), await kitty(), await kitty()];
       ({ address: vault } = await deploy(bench.owner, compiled.PlainVault, [token, 0]));
       vault = vault.toLowerCase() as Address;

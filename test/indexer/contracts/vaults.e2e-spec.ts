@@ -21,7 +21,7 @@ import { Operators } from '../../support/verify/operators';
 
 jest.setTimeout(120_000);
 
-const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/ForeignPools.sol']);
+const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/Coin.sol']);
 
 describe.each([
   [6, 0],

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { v7 as newId } from 'uuid';
 import { type Abi, type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
@@ -7,7 +6,6 @@ import type { PoolType } from '#values/types';
 import { endpointsOf } from '#indexer/verification';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { compile } from '../../../scripts/compile-contracts';
 import { ChainBench, type IndexerProcess, eventually } from '../../support/chain/chain-bench';
 import { NO_REF } from '../../support/chain/contracts';
 import { addPool, addressOf } from '../../support/chain/foreign-pools';
@@ -19,12 +17,6 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const ACTIONS = 16;
 const HOUR = 3600;
-const ENTRY = [
-  ...['-C', 'source', '-r', require.resolve('../../support/processes/typescript')],
-  path.join(__dirname, '../../support/processes/indexer-with-adapters.ts'),
-];
-
-const compiled = compile(['test/support/solidity/ForeignPools.sol']);
 
 interface Contract {
   abi: Abi;
@@ -64,9 +56,9 @@ class Scene {
       await this.follow('cooperative:erc4626-pool', artifacts.TestVault),
     ];
     [this.savings, this.clubs, this.kitty] = [
-      await this.follow('individual:accounts', compiled.AccountSavings),
-      await this.follow('cooperative:clubs', compiled.Clubs),
-      await this.follow('cooperative:kitty', compiled.Kitty),
+      await this.follow('individual:accounts', artifacts.AccountSavings),
+      await this.follow('cooperative:clubs', artifacts.Clubs),
+      await this.follow('cooperative:kitty', artifacts.Kitty),
     ];
     for (const client of [bench.owner, ...this.savers]) {
       await this.send(client, this.token, 'mint', client.account.address, 10n ** 9n);
@@ -255,9 +247,7 @@ describe('20: random rounds over all adapters', () => {
 
   it(`converge, and a replay from nothing gives the same state (SEED=${SEED})`, async () => {
     const { bench } = scene;
-    const indexers = new Indexers(random, (): IndexerProcess =>
-      bench.indexer({ QUARANTINE_AFTER: '1' }, [], ...ENTRY),
-    );
+    const indexers = new Indexers(random, (): IndexerProcess => bench.indexer({ QUARANTINE_AFTER: '1' }));
     const actions = scene.actions(indexers);
     const told: string[] = [];
     const converged = (): Promise<void> =>

@@ -1,56 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Rewarding} from "./Rewarding.sol";
 
-/// Money of as many decimals as the test wants.
-contract Coin is ERC20 {
-    uint8 private immutable places;
+// Contracts as others have them, for development: each knows its pools in a way of its own, and none numbers its events.
 
-    constructor(string memory symbol, uint8 places_) ERC20(symbol, symbol) {
-        places = places_;
-    }
-
-    function decimals() public view override returns (uint8) {
-        return places;
-    }
-
-    function mint(address to, uint256 amount) external {
-        _mint(to, amount);
-    }
-}
-
-/// What the contracts below do with money: anyone may reward an account, and a tenth of each reward is a fee.
-abstract contract Rewarding {
-    using SafeERC20 for IERC20;
-
-    IERC20 public immutable asset;
-    address private immutable collector;
-
-    constructor(IERC20 asset_) {
-        asset = asset_;
-        collector = msg.sender;
-    }
-
-    function _take(uint256 amount) internal {
-        asset.safeTransferFrom(msg.sender, address(this), amount);
-    }
-
-    function _give(uint256 amount) internal {
-        asset.safeTransfer(msg.sender, amount);
-    }
-
-    function _pay(uint256 reward) internal returns (uint256 amount, uint256 fee) {
-        fee = reward / 10;
-        amount = reward - fee;
-        asset.safeTransfer(collector, fee);
-        _give(amount);
-    }
-}
-
-/// Savings of accounts. It knows no pools, and numbers nothing.
+/// @title Savings of accounts
+/// @notice Knows no pools: an account has its own.
 contract AccountSavings is Rewarding {
     mapping(address account => uint256) public savings;
     mapping(address account => uint256) public rewards;
@@ -86,7 +43,8 @@ contract AccountSavings is Rewarding {
     }
 }
 
-/// Clubs with numbers: whoever pays in is a member.
+/// @title Clubs with numbers
+/// @notice Whoever pays in is a member.
 contract Clubs is Rewarding {
     uint256 public count;
     mapping(uint256 club => mapping(address member => uint256)) public shares;
@@ -134,7 +92,8 @@ contract Clubs is Rewarding {
     }
 }
 
-/// One pool: whoever pays in is in it.
+/// @title One pool
+/// @notice Whoever pays in is in it.
 contract Kitty is Rewarding {
     uint256 public total;
     mapping(address member => uint256) public shareOf;

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from '#verify/checks/connection';
+import { Findings } from '#verify/checks/findings';
+import { LedgerComparison } from '#verify/checks/ledger';
 import { CASES } from '../support/verify/verify-cases';
 import { VerifyScene } from '../support/verify/verify-scene';
 
@@ -50,6 +53,24 @@ it('finds nothing where nothing is wrong', async () => {
   expect(await scene.verify(true, scene.node)).toMatchObject({ complete: true, listed: [] });
   expect(await scene.changed()).toEqual([]);
 });
+
+it.each([1, 7, 41, 42, 100])(
+  'goes over all 41 events, %i at once, and asks no more after fewer',
+  async (limit) => {
+    const client = await connect(scene.written.operatorUrl, false, 10_000);
+    try {
+      const findings = new Findings(10);
+      const ledger = new LedgerComparison(client, findings, { repair: false });
+      let batches = 0;
+      let at: Awaited<ReturnType<typeof ledger.events>> = { contract: '', seq: '0' };
+      for (; at; batches += 1) at = await ledger.events(at, limit);
+      expect(findings.report()).toMatchObject({ checked: { events: 41 }, listed: [] });
+      expect(batches).toBe(Math.floor(41 / limit) + 1);
+    } finally {
+      await client.end();
+    }
+  },
+);
 
 const each = Object.entries(CASES).flatMap(([table, columns]) =>
   Object.entries(columns).map(([column, [value, kind = `${table}.${column}`, where = 'true']]) => ({

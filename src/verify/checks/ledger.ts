@@ -39,7 +39,7 @@ export class LedgerComparison extends Repairs {
     if (!found) return undefined;
     this.findings.count('events', found.rows);
     this.reportEvents(found.differences);
-    return { contract: found.contract, seq: found.seq };
+    return found.rows < limit ? undefined : { contract: found.contract, seq: found.seq };
   }
 
   /** The rows of the ledger with their events, and the times that they have from these. */

@@ -21,16 +21,21 @@ export class VerifyScene {
   readonly circles = [randomUUID(), randomUUID()];
   written: Written;
   node: EndpointRotation;
-  private tables: string[];
+  /** The rows of the beginning, by their table. */
+  private rows: Record<string, string>;
   /** One for all: a new connection reads the catalog anew, which takes longer than what is asked here. */
   private client: Client;
+  /** Switching triggers off makes a connection forget its plans. */
+  private comparing: Client;
 
   async start(): Promise<this> {
     const { chain, pool, other } = this;
     const [paid, open] = [0, 1].map(() => newId({ msecs: GENESIS * 1000 }));
     this.written = await new Written().start(chain);
-    this.client = new Client({ connectionString: this.written.databaseUrl });
-    await this.client.connect();
+    [this.client, this.comparing] = [1, 2].map(
+      () => new Client({ connectionString: this.written.databaseUrl }),
+    );
+    await Promise.all([this.client.connect(), this.comparing.connect()]);
     await this.sql(
       `CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'`,
     );
@@ -88,7 +93,7 @@ export class VerifyScene {
   }
 
   async stop(): Promise<void> {
-    await this.client?.end();
+    await Promise.all([this.client?.end(), this.comparing?.end()]);
     await this.written?.stop();
   }
 
@@ -145,29 +150,27 @@ export class VerifyScene {
   }
 
   private async keepCopies(): Promise<void> {
-    this.tables = [...new Set((await this.columns()).map(({ table }) => table))];
+    const tables = [...new Set((await this.columns()).map(({ table }) => table))];
     await this.sql(`CREATE SCHEMA copies;
-      ${this.tables.map((table) => `CREATE TABLE copies.${table} AS SELECT * FROM public.${table};`).join('\n')}`);
+      ${tables.map((table) => `CREATE TABLE copies.${table} AS SELECT * FROM public.${table};`).join('\n')}`);
+    this.rows = Object.fromEntries(tables.map((table) => [table, '']));
+    this.rows = await this.digests();
   }
 
   /** The tables whose rows are not those of the beginning. The writer's share of a sum, and the time of a change, may differ. */
   async changed(): Promise<string[]> {
-    const { rows } = await this.client.query<Record<string, boolean>>({
-      name: 'changed',
-      text: this.compare(),
-    });
-    const [row] = rows;
-    return Object.keys(row).filter((table) => row[table]);
+    const rows = await this.digests();
+    return Object.keys(rows).filter((table) => rows[table] !== this.rows[table]);
   }
 
-  private compare(): string {
-    const rows = (schema: string, table: string): string =>
-      `SELECT array_agg((to_jsonb(t) - 'last_update' - 'beat_at')::text ORDER BY (to_jsonb(t) - 'last_update')::text)
-       FROM ${schema}.${table} t`;
-    const columns = this.tables.map(
-      (table) => `(${rows('public', table)}) IS DISTINCT FROM (${rows('copies', table)}) AS "${table}"`,
+  private async digests(): Promise<Record<string, string>> {
+    const row = `(to_jsonb(t) - 'last_update' - 'beat_at')::text`;
+    const digests = Object.keys(this.rows).map(
+      (table) => `(SELECT md5(string_agg(${row}, ' ' ORDER BY ${row})) FROM ${table} t) AS "${table}"`,
     );
-    return `SELECT ${columns.join(', ')}`;
+    const text = `SELECT ${digests.join(', ')}`;
+    const { rows } = await this.comparing.query<Record<string, string>>({ name: 'digests', text });
+    return rows[0];
   }
 
   async putBack(): Promise<void> {

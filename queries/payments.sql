@@ -20,7 +20,8 @@ PREPARE pool_to_pay AS
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
 (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
     'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
+    'isContract', coalesce(k.pool_id = p.id, false))
   FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
     AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
@@ -40,7 +41,8 @@ PREPARE pool_to_pay_out AS
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
 (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
     'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
+    'isContract', coalesce(k.pool_id = p.id, false))
   FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
     AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,

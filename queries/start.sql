@@ -84,7 +84,7 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, nullif(p.total_yield, 0), p.claimed_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -105,7 +105,7 @@ LEFT JOIN LATERAL (
   FROM pool_names n
   JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
   LEFT JOIN LATERAL (
-    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name AND n.name <> n.contract
     UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
   ) h ON true
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))

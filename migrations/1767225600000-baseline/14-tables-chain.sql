@@ -211,14 +211,15 @@ CREATE TABLE share_holdings (
 COMMENT ON TABLE share_holdings IS
   'Derived: the shares that accounts have of vaults, and what they have cost, from all events that were read';
 
+-- Only told, so a wrong one holds nothing up: verification finds it.
 CREATE TABLE share_totals (
   vault address NOT NULL,
-  shares sum_from_zero NOT NULL,
-  cost sum_from_zero NOT NULL,
+  shares numeric NOT NULL,
+  cost numeric NOT NULL,
   CONSTRAINT share_totals_pkey PRIMARY KEY (vault)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE share_totals IS
-  'Derived: what all accounts have of a vault, and what it has cost: the sums of share_holdings';
+  'Derived: what all accounts have of a vault, and what it has cost: the sums of share_holdings that have shares';
 
 CREATE TABLE share_prices (
   vault address NOT NULL,

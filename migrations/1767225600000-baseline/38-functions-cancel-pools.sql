@@ -1,13 +1,14 @@
 -- Pools that are cancelled before anything was paid into them. A payment into a cancelled pool brings it back.
 
 -- Takes a pool away into which nothing was paid. Says what became of it: cancelled (again), forbidden, submitted,
--- not_empty; null: there is no such pool. The order of locks is that of all writers: the pool, totals, days, counts.
+-- not_empty, unknown (the chain); null: there is no such pool. The order of locks is that of all writers: the pool, totals, days, counts.
 CREATE FUNCTION cancel_pool(pool uuid, caller text) RETURNS text LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   owner text;
   gone pools;
   deposit transactions;
+  named_by text;
 BEGIN
   SELECT u.address INTO owner FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = pool;
   IF owner IS NULL THEN
@@ -38,6 +39,18 @@ BEGIN
     OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.contract = gone.contract_address
       AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')) THEN
     RETURN 'not_empty';
+  END IF;
+  -- Where events do not have the pool's id, no payment brings it back: all of them have to be known, and none may wait.
+  SELECT k.pools_by INTO named_by FROM chain_contracts k WHERE k.address = gone.contract_address AND k.pools_by <> 'reference';
+  IF named_by IS NOT NULL THEN
+    IF EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = gone.contract_address)
+      OR NOT EXISTS (SELECT FROM chain_cursor c WHERE c.state = 'synced' AND c.applied_number >= c.head_number) THEN
+      RETURN 'unknown';
+    END IF;
+    IF EXISTS (SELECT FROM chain_events e WHERE e.outcome = 'WAITING' AND e.pool_id = pool_stand_in(gone.contract_address,
+      CASE named_by WHEN 'contract' THEN gone.contract_address ELSE owner END)) THEN
+      RETURN 'not_empty';
+    END IF;
   END IF;
 
   INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, deposit_id,

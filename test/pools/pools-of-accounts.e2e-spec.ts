@@ -5,10 +5,12 @@ import { differences } from '../support/recount';
 const app = useApp();
 let user: SignedIn;
 
-beforeAll(() =>
-  app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
-    VALUES ('individual', '${CONTRACTS.individual}', 0, 0, 'account'), ('cooperative', '${CONTRACTS.cooperative}', 0, 0, 'number')`),
-);
+beforeAll(async () => {
+  await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
+    VALUES ('individual', '${CONTRACTS.individual}', 0, 0, 'account'), ('cooperative', '${CONTRACTS.cooperative}', 0, 0, 'number')`);
+  await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
+    VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', now(), now())`);
+});
 beforeEach(async () => {
   user = await app.signIn();
 });

@@ -14,8 +14,9 @@ beforeAll(async () => {
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
 const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
 const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
-/** A time after those of the pools' own deposits. */
-const later = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
+/** After the pools' own deposits. */
+const LATER = Date.now() + 600_000;
+const later = (seconds: number): Date => new Date(LATER + seconds * 1000);
 
 describe('the list', () => {
   it('is empty for a new user', async () => {

@@ -62,7 +62,8 @@ const MINIMUM = `
 const OWN = `
   (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
       'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-      'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+      'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
+      'isContract', coalesce(k.pool_id = p.id, false))
     FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
       AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own`;
 

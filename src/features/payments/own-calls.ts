@@ -14,6 +14,8 @@ export interface OwnContract {
   owner: Address;
   /** Of the pool, once the contract has told it; for contracts that number their pools. */
   number: string | null;
+  /** Whether the contract is this pool; for contracts that are one. */
+  isContract: boolean;
 }
 
 const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdraw', claim: 'claimYield' };
@@ -54,9 +56,9 @@ function dataOf(item: AbiFunction, values: CallValues): Hex {
   }
 }
 
-/** What the contract calls the pool; undefined if it does not know it yet. */
+/** What the contract calls the pool; undefined if it does not know it yet, or is another pool. */
 function poolAt(
-  { poolsBy, owner, number }: OwnContract,
+  { poolsBy, owner, number, isContract }: OwnContract,
   contract: Address,
   poolId: string,
 ): Hex | bigint | undefined {
@@ -64,7 +66,7 @@ function poolAt(
     case 'account':
       return owner;
     case 'contract':
-      return contract;
+      return isContract ? contract : undefined;
     case 'number':
       return number === null ? undefined : BigInt(number);
     case 'reference':

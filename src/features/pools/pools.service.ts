@@ -185,13 +185,14 @@ export class PoolsService {
   /**
    * Takes away a pool into which nothing was ever paid, with its pending deposit. Again it is the same.
    * @throws ApiError 403 unless the caller owns it; 404 for an unknown pool; 409 when it has money, or may get some: a
-   * payment is on its way
+   * payment is on its way; 503 while that is not known, at contracts whose payments do not say which pool they are for
    */
   async cancel(caller: AuthenticatedUser, id: string): Promise<CancelledPoolId> {
     const pool = knownForm(id).toLowerCase();
     const { outcome } = (await this.database.write(CANCEL_POOL, { pool, caller: caller.address }))!;
     if (outcome === null) throw notFound();
     if (outcome === 'forbidden') throw forbidden();
+    if (outcome === 'unknown') throw namedError('chain_unknown');
     if (outcome !== 'cancelled')
       throw namedError(outcome === 'submitted' ? 'deposit_submitted' : 'pool_not_empty');
     return { id: pool };

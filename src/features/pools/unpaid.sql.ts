@@ -56,7 +56,7 @@ export const TAKE_SUBMISSION_BACK = statement<
 /** What became of the pool. No row of it: there is none. See `cancel_pool` in the migration. */
 export const CANCEL_POOL = statement<
   { pool: string; caller: string },
-  { outcome: 'cancelled' | 'forbidden' | 'submitted' | 'not_empty' | null }
+  { outcome: 'cancelled' | 'forbidden' | 'submitted' | 'not_empty' | 'unknown' | null }
 >('cancel_pool', { pool: 'uuid', caller: 'text' }, 'SELECT cancel_pool(:pool, :caller) AS outcome', {
   chargedTo: 'caller',
 });

@@ -75,11 +75,15 @@ export async function followContracts(
 }
 
 /**
- * SQL: the first pool that was made for a wanted contract. No index finds it, but it is looked for only at starts, where a
- * contract that is one pool has none of those that its followers were told of.
+ * SQL: the pool that a wanted contract is: the one that its events are of, or that it was made, or else the first that was
+ * made for it. No index finds that one, but it is looked for only at a start.
  */
-const FIRST_POOL = `(SELECT id FROM pools p WHERE p.contract_address = wanted.address
-  AND EXISTS (SELECT FROM pool_totals t WHERE t.contract = wanted.address) ORDER BY id LIMIT 1)`;
+const ITS_POOL = `coalesce(
+  (SELECT n.pool_id FROM pool_names n WHERE n.stand_in = pool_stand_in(wanted.address, wanted.address)),
+  (SELECT p.id FROM chain_contracts k JOIN pools p ON p.id = k.pool_id AND p.contract_address = k.address
+    WHERE k.address = wanted.address LIMIT 1),
+  (SELECT p.id FROM pools p WHERE p.contract_address = wanted.address
+    AND EXISTS (SELECT FROM pool_totals t WHERE t.contract = wanted.address) ORDER BY p.id LIMIT 1))`;
 
 /** One statement, so that only the current leader can change the set. */
 const REPLACE = `
@@ -108,14 +112,13 @@ const REPLACE = `
     INSERT INTO chain_contracts AS c (type, address, position, from_block, pools_by, numbered, adapter,
       balance_view, total_view, calls, price_view, pool_id)
     SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view,
-      calls, price_view, CASE WHEN pools_by = 'contract' AND NOT EXISTS (SELECT FROM chain_contracts k
-        WHERE k.address = wanted.address AND k.pool_id IS NOT NULL) THEN ${FIRST_POOL} END
+      calls, price_view, CASE pools_by WHEN 'contract' THEN ${ITS_POOL} END
     FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
       pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
       balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls,
       price_view = excluded.price_view,
-      pool_id = CASE WHEN excluded.pools_by = 'contract' THEN coalesce(c.pool_id, excluded.pool_id) END
+      pool_id = CASE WHEN excluded.pools_by = 'contract' THEN coalesce(excluded.pool_id, c.pool_id) END
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 

@@ -153,7 +153,7 @@ export const shareYield = (pool: string): string =>
   earned(
     pool,
     `LEFT JOIN LATERAL (
-      SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name
+      SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name AND n.name <> n.contract
       UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
     ) h ON true`,
   );
@@ -170,5 +170,5 @@ export const shareYieldOf = (pool: string, account: string): string =>
  * that tell no accruals only what was claimed is known.
  */
 export const TOTAL_YIELD =
-  'coalesce(p.claimed_yield + v.claimable, nullif(p.total_yield, 0), p.claimed_yield)';
+  'coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))';
 export const APR_BPS = 'coalesce(v.apr_bps, p.apr_bps)';

@@ -51,7 +51,7 @@ export const INSERT = `
   SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::numeric[]) AS w(vault, account, shares, cost)
   WHERE shares <> 0 OR cost <> 0`;
 
-const SUMS = `SELECT vault, sum(shares) AS shares, sum(cost) AS cost FROM share_holdings GROUP BY 1`;
+const SUMS = `SELECT vault, sum(shares) AS shares, sum(cost) AS cost FROM share_holdings WHERE shares > 0 GROUP BY 1`;
 /** What all have of a vault that is not the sum of what each has. Row: vault, column, kept, recount. */
 export const COMPARE_TOTALS = `
   SELECT vault AS id, c.name AS "column", c.kept::text AS kept, c.recount::text AS recount

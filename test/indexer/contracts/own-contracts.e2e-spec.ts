@@ -5,7 +5,9 @@ import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/d
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app';
+import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { ChainBench, eventually } from '../../support/chain/chain-bench';
+import { RpcProxy } from '../../support/chain/chain-proxy';
 import { addPool, call } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 import type { Wallet } from '../../support/wallet';
@@ -21,12 +23,12 @@ describe('a contract that is one pool', () => {
   const app = new TestApp();
   const operators = new Operators(bench);
   let indexer: NestFastifyApplication | undefined;
-  let [early, usual, further, vault]: Address[] = [];
+  let [early, older, usual, further, vault]: Address[] = [];
   let [saver, other]: SignedIn[] = [];
 
-  const follow = async (): Promise<void> => {
+  const follow = async (settings: NodeJS.ProcessEnv = {}): Promise<void> => {
     indexer = await createIndexer(
-      indexerSettings(bench.database.url, bench.settings()),
+      indexerSettings(bench.database.url, { ...bench.settings(), ...settings }),
       pino({ level: 'silent' }),
     );
     await bench.atHead();
@@ -39,6 +41,7 @@ describe('a contract that is one pool', () => {
     call(client, { ...artifacts.Kitty, address }, name, ...args);
   const create = (as: SignedIn, contract: Address, fields: object = {}) =>
     app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract, ...fields }, as);
+  const cancel = (pool: string) => app.send({ method: 'DELETE', url: `/pools/${pool}`, as: saver });
   /** What each has in the pool: balance, paid in, taken out, claimed. */
   const held = async (pool: string): Promise<Record<string, string>> => {
     const rows = await bench.sql<{ address: string; held: string }>(
@@ -78,17 +81,18 @@ describe('a contract that is one pool', () => {
       const { token } = bench.deployment;
       const kitty = async (): Promise<Address> =>
         (await deploy(bench.owner, artifacts.Kitty, [token])).address.toLowerCase() as Address;
-      [early, usual, further] = [await kitty(), await kitty(), await kitty()];
+      [early, older, usual, further] = [await kitty(), await kitty(), await kitty(), await kitty()];
       ({ address: vault } = await deploy(bench.owner, compiled.PlainVault, [token, 0]));
       vault = vault.toLowerCase() as Address;
       bench.further.push(
         ['cooperative:kitty', early],
+        ['cooperative:kitty', older],
         ['cooperative:kitty', usual],
         ['cooperative:kitty+', further],
         ['cooperative:erc4626-pool+', vault],
       );
       for (const client of [bench.owner, bench.saver, bench.other])
-        for (const spender of [early, usual, further, vault]) {
+        for (const spender of [early, older, usual, further, vault]) {
           const coin = { ...compiled.Coin, address: token };
           await call(client, coin, 'mint', client.account.address, 10n ** 21n);
           await call(client, coin, 'approve', spender, maxUint256);
@@ -107,11 +111,16 @@ describe('a contract that is one pool', () => {
   });
 
   it('has the first of the pools that were made before anybody followed it', async () => {
+    for (const owner of [bench.saver, bench.other])
+      await addPool(bench, owner, { type: 'cooperative', contract: older });
     const first = await addPool(bench, bench.saver, { type: 'cooperative', contract: early });
     const second = await addPool(bench, bench.other, { type: 'cooperative', contract: early });
     await toKitty(bench.other, early, 'putIn', 3n);
     await follow();
     expect([await held(first), await held(second)]).toEqual([{ other: '3 3 0 0' }, {}]);
+    // What is paid is the first's, so nobody is told to pay for the second.
+    const { body } = await app.get(`/pools/${second}/calls/deposit?amount=5`, other);
+    expect(body.code).toBe('calls_unknown');
     await stop();
     // Nothing is looked for again.
     const before = await state();
@@ -155,10 +164,42 @@ describe('a contract that is one pool', () => {
     expect(checked['balances on the chain']).toBeGreaterThan(2);
   });
 
+  it('has the next of those that are older once the first was cancelled', async () => {
+    const [first, second] = await bench.sql<{ id: string }>(
+      'SELECT id FROM pools WHERE contract_address = $1 ORDER BY id',
+      [older],
+    );
+    expect((await cancel(first.id)).status).toBe(200);
+    await toKitty(bench.saver, older, 'putIn', 2n);
+    await bench.atHead();
+    expect(await held(second.id)).toEqual({ saver: '2 2 0 0' });
+  });
+
+  it('keeps its pool while what was paid is not known', async () => {
+    const { id } = (await create(saver, further)).body.data;
+    await stop();
+    const states = [
+      [`UPDATE chain_cursor SET state = 'syncing'`, `UPDATE chain_cursor SET state = 'synced'`],
+      [
+        `INSERT INTO chain_contracts_apart VALUES ('${further}', 0, '', now(), 'catching_up', 'rewound')`,
+        'DELETE FROM chain_contracts_apart',
+      ],
+    ];
+    await bench.sql(states[0][1]);
+    for (const [before, after] of states) {
+      await bench.sql(before);
+      const { status, body } = await cancel(id as string);
+      expect([status, body.code]).toEqual([503, 'chain_unknown']);
+      await bench.sql(after);
+    }
+    await follow();
+    expect((await cancel(id as string)).status).toBe(200);
+  });
+
   it('has another pool once the first was cancelled', async () => {
     const { id } = (await create(saver, further)).body.data;
     expect((await create(other, further)).body.code).toBe('pool_exists');
-    expect((await app.send({ method: 'DELETE', url: `/pools/${id}`, as: saver })).status).toBe(200);
+    expect((await cancel(id as string)).status).toBe(200);
     const { status, body } = await create(other, further);
     expect(status).toBe(201);
     expect((await create(saver, further)).body.code).toBe('pool_exists');
@@ -209,6 +250,42 @@ describe('a contract that is one pool', () => {
     expect(await operators.verified()).toEqual([]);
   });
 
+  it('has no price that its endpoints disagree on', async () => {
+    await stop();
+    const liar = await new RpcProxy(bench.anvil.url).start();
+    const hexOf = (price: bigint): string => price.toString(16).padStart(64, '0');
+    const args = [PRICED_SHARES];
+    const price = (await bench.owner.readContract({
+      ...artifacts.TestVault,
+      ...{ address: vault, functionName: 'convertToAssets', args },
+    })) as bigint;
+    let lies = 0;
+    liar.faults.result = (method, result) => {
+      const told = String(result);
+      if (method !== 'eth_call' || !told.includes(hexOf(price))) return result;
+      lies += 1;
+      return told.replace(hexOf(price), hexOf(price + 1n));
+    };
+    await bench.mine(1);
+    await follow({ RPC_URL: `${bench.settings().RPC_URL},${liar.url}`, RPC_AGREE: '2' });
+    const { number } = (await bench.cursor())!;
+    const priced = async (): Promise<number> => {
+      const sql = 'SELECT max(block_number) AS block FROM share_prices WHERE vault = $1';
+      return Number((await bench.sql<{ block: string }>(sql, [vault]))[0].block);
+    };
+    await eventually(
+      'two lies',
+      () => Promise.resolve(lies),
+      (count) => count > 1,
+    );
+    expect(await priced()).toBeLessThan(number);
+    liar.faults = {};
+    await eventually('the price', priced, (block) => block === number);
+    await stop();
+    await liar.stop();
+    await follow();
+  });
+
   it('goes back and forth with the chain, and is made anew from its events', async () => {
     await bench.atHead();
     const before = await state();
@@ -243,11 +320,11 @@ describe('a contract that is one pool', () => {
     await bench.sql(`UPDATE chain_contracts SET ${change.replace('%', early)} WHERE address = $1`, [usual]);
     const kinds = ((await operators.verified()) as { kind: string }[]).map(({ kind }) => kind);
     expect(kinds).toContain('chain_contracts.pool_id');
-    await bench.sql(
-      `UPDATE chain_contracts c SET pool_id = b.pool_id, pools_by = b.pools_by
-       FROM json_populate_recordset(NULL::chain_contracts, $1) b WHERE b.type = c.type AND b.address = c.address`,
-      [JSON.stringify(before)],
-    );
+    // A start of the indexer makes it right.
+    await stop();
+    await bench.mine(1);
+    await follow();
+    expect(await bench.sql('SELECT * FROM chain_contracts ORDER BY type, address')).toEqual(before);
     expect(await operators.verified()).toEqual([]);
   });
 
@@ -258,6 +335,31 @@ describe('a contract that is one pool', () => {
       expect.objectContaining({ kind: `share_totals.${column}`, id: vault, mended: true }),
     ]);
     expect(await state()).toEqual(before);
+  });
+
+  it('leaves nothing in the sums of a vault of which all was sold, and a replay finds nothing wrong', async () => {
+    for (const client of [bench.saver, bench.other]) {
+      const { address } = client.account;
+      const whole = { ...artifacts.TestVault, address: vault };
+      const shares = await bench.owner.readContract({ ...whole, functionName: 'balanceOf', args: [address] });
+      await call(client, whole, 'redeem', shares, address, address);
+    }
+    await bench.atHead();
+    expect(await bench.sql('SELECT * FROM share_totals')).toEqual([]);
+    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
+  });
+
+  it('is told once where a vault has shares of its own', async () => {
+    const whole = { ...artifacts.TestVault, address: vault };
+    const coin = { ...compiled.Coin, address: bench.deployment.token };
+    await call(bench.saver, coin, 'approve', vault, 10n ** 6n);
+    await call(bench.saver, whole, 'mint', 1000n, saver.address);
+    await call(bench.saver, whole, 'transfer', vault, 5n);
+    await bench.atHead();
+    const listed = (await app.get('/pools?type=cooperative&limit=100', saver)).body;
+    const ids = (listed.data as { id: string }[]).map(({ id }) => id);
+    expect([ids.length, new Set(ids).size]).toEqual([listed.pagination.total, ids.length]);
+    expect(await operators.verified()).toEqual([]);
   });
 
   it('has its name made anew', async () => {

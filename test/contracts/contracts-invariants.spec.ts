@@ -15,8 +15,9 @@ const FORGE = '@foundry-rs/forge-linux-amd64';
 const SEQUENCES = Number(process.env.FUZZ_SEQUENCES ?? 30);
 const CALLS = 100;
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() & 0x7fffffff);
-/** The sequences that show each mistake are always the same. */
+/** Enough sequences to show each mistake. Under load forge does not always try the same ones: then others are tried, too. */
 const MISTAKEN = { sequences: 200, seed: 1 };
+const TRIES = 3;
 const TIMEOUT_MS = Math.max(300_000, SEQUENCES * 5000);
 
 let dir: string;
@@ -136,10 +137,12 @@ describe('the invariants see', () => {
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
     '%s',
     async (_, mutant) => {
-      const given = { ...MISTAKEN, seed: mutant.seed ?? MISTAKEN.seed };
-      const { status, reason } = await run(TESTS[mutant.contract], codes.get(mutant)!, given, 0);
-      expect(status).toBe('Failure');
-      expect(PROMISES).toContain(reason);
+      const { sequences, seed } = { ...MISTAKEN, seed: mutant.seed ?? MISTAKEN.seed };
+      let found: Outcome | undefined;
+      for (let i = 0; i < TRIES && found?.status !== 'Failure'; i += 1)
+        found = await run(TESTS[mutant.contract], codes.get(mutant)!, { sequences, seed: seed + i }, 0);
+      expect(found).toMatchObject({ status: 'Failure' });
+      expect(PROMISES).toContain(found!.reason);
     },
     TIMEOUT_MS,
   );

@@ -79,7 +79,7 @@ PREPARE list_pools AS
   AND CASE WHEN ($2::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($2::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -112,7 +112,7 @@ PREPARE list_pools_after AS
   SELECT
 coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -148,7 +148,7 @@ LEFT JOIN LATERAL (
 PREPARE pool_detail AS
   SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
     'owner', json_build_object('id', u.id, 'address', u.address),
     'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
@@ -179,8 +179,8 @@ LEFT JOIN LATERAL (
 -- $1 caller text, $2 pool uuid
 PREPARE pool_yield AS
   SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
-    'totalYield', coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))::text,
-    'claimableYield', greatest(coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield)) - p.claimed_yield, 0)::text,
+    'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+    'claimableYield', greatest(coalesce(p.claimed_yield + v.claimable, p.total_yield) - p.claimed_yield, 0)::text,
     'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0),
     'apy', trim_scale(round(((power(1 + least(coalesce(v.apr_bps, p.apr_bps), 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
     'lastClaimed', iso(p.last_claimed_at))::text END AS data

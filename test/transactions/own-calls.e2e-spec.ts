@@ -183,9 +183,6 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       'WITHDRAWAL CONFIRMED 120',
       'YIELD_CLAIM CONFIRMED 90',
     ]);
-    // Its contract tells no accruals: what was claimed was earned.
-    const { body } = await app.get(`/pools/${pool}/yield`, saver);
-    expect(body.data).toMatchObject({ totalYield: '90', claimableYield: '0' });
   });
 
   it('take no more than the function has room for', () => {

@@ -111,7 +111,7 @@ export const SECTIONS: readonly Section[] = [
     ID,
     `'poolId', m.pool_id, 'role', m.role, 'type', m.type,
      'pool', CASE WHEN m.role = 'OWNER' THEN json_build_object('contractAddress', p.contract_address,
-       'balance', p.balance::text, 'pendingBalance', p.pending_balance::text, 'totalYield', greatest(p.total_yield, p.claimed_yield)::text,
+       'balance', p.balance::text, 'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text,
        'claimedYield', p.claimed_yield::text, 'autoCompound', p.auto_compound, 'memberCount', p.member_count,
        'members', (SELECT coalesce(json_agg(o.address ORDER BY o.address), '[]') FROM pool_members o
          WHERE o.pool_id = m.pool_id AND o.role = 'MEMBER'),

@@ -165,10 +165,6 @@ export const shareYieldOf = (pool: string, account: string): string =>
     `LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ${account} AND n.name IN (h.account, n.contract)`,
   );
 
-/**
- * SQL: what pool `p` has earned, beside `v` of `shareYield`. What shares of a vault have earned is in no sum, and of contracts
- * that tell no accruals only what was claimed is known.
- */
-export const TOTAL_YIELD =
-  'coalesce(p.claimed_yield + v.claimable, greatest(p.total_yield, p.claimed_yield))';
+/** SQL: what pool `p` has earned, beside `v` of `shareYield`. What shares of a vault have earned is in no sum. */
+export const TOTAL_YIELD = 'coalesce(p.claimed_yield + v.claimable, p.total_yield)';
 export const APR_BPS = 'coalesce(v.apr_bps, p.apr_bps)';

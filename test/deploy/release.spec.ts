@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { copyRepository } from '../../scripts/recipe';
 import { checksumsOf, faultsOf, isLater, release, releasedOf, withRelease } from '../../scripts/release';
@@ -50,6 +50,13 @@ describe('a release in a clone', () => {
     release(clone, version, DAY, dry, (line) => lines.push(line));
 
   beforeAll(() => {
+    // Right after a release there is nothing to release.
+    const changelog = path.join(clone, 'CHANGELOG.md');
+    const unreleased = '## [Unreleased]\n';
+    writeFileSync(
+      changelog,
+      readFileSync(changelog, 'utf8').replace(unreleased, `${unreleased}\n### Fixed\n\n- Something.\n`),
+    );
     git('init', '--quiet');
     git('config', 'user.name', 'Test');
     git('config', 'user.email', 'test@example.org');

@@ -82,6 +82,8 @@ export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | '
   kind: PositionKind;
   /** Of a vault: it pays yield that nothing has accrued. */
   shares?: string | null;
+  /** Of contracts with pools of their own names: nobody knows what they owe before they pay it. */
+  poolName?: string | null;
   /** Of RoundEnded: the members of the circle, each of whom pays the same part of the pot. */
   members?: string[] | null;
 }
@@ -144,7 +146,8 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
     }
     case 'YieldClaimed': {
       const position = settled(pool, event.account!);
-      const exact = amount === position.owed || typeof event.shares === 'string';
+      const isUnknown = typeof event.shares === 'string' || typeof event.poolName === 'string';
+      const exact = amount === position.owed || isUnknown;
       position.claimed += amount;
       position.owed = amount < position.owed ? position.owed - amount : 0n;
       return exact ? 'exact' : 'odd';

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { createIndexer } from '#indexer/indexer.setup';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
@@ -111,6 +112,8 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       { kind: 'YieldClaimed', fee: '100' },
       { kind: 'YieldClaimed', fee: '5' },
     ]);
+    const anomalies = (await app!.get(IndexerTelemetry).anomalies.get()).values;
+    expect(anomalies.filter(({ value }) => value > 0)).toEqual([]);
     // What was announced is what was paid.
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
     const { listed, notChecked, checked } = await operators.verify();

@@ -236,7 +236,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a pool that was never paid
-         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was, if its contract has the pool by its id; the others have to be known up to the head, or it is 503 `chain_unknown`. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.
+         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was, where the contract names pools by their ids here; elsewhere none does, so it is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.
          */
         delete: operations["pools_cancel"];
         options?: never;

@@ -119,7 +119,7 @@ export class PoolsController {
   @ApiData(CancelledPoolId, {
     summary: 'Cancel a pool that was never paid',
     description:
-      'Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was, if its contract has the pool by its id; the others have to be known up to the head, or it is 503 `chain_unknown`. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.',
+      'Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was, where the contract names pools by their ids here; elsewhere none does, so it is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.',
     errors: ['invalid_json', 401, 403, 404, 'pool_not_empty', 'deposit_submitted', 413, 415, 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<CancelledPoolId> {

@@ -106,9 +106,9 @@ export class PoolsService {
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours
-   * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with the key is running, and for a
-   * second pool at a contract that has one for each account, or is one; 422 when the key was used for another request, or its pool
-   * was cancelled
+   * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with
+   * the key is running, and for a second pool at a contract that has one for each account, or is one; 422 when the key was
+   * used for another request, or its pool was cancelled
    */
   async create(
     caller: AuthenticatedUser,

@@ -80,9 +80,7 @@ export const POSITION_KINDS = (Object.keys(CHANGES) as PoolKind[]).filter(change
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;
   kind: PositionKind;
-  /** Of a vault: it pays yield that nothing has accrued. */
-  shares?: string | null;
-  /** Of contracts with pools of their own names: nobody knows what they owe before they pay it. */
+  /** Of contracts that name pools themselves, such as vaults: nobody knows what yield they owe before they pay it. */
   poolName?: string | null;
   /** Of RoundEnded: the members of the circle, each of whom pays the same part of the pot. */
   members?: string[] | null;
@@ -146,8 +144,7 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
     }
     case 'YieldClaimed': {
       const position = settled(pool, event.account!);
-      const isUnknown = typeof event.shares === 'string' || typeof event.poolName === 'string';
-      const exact = amount === position.owed || isUnknown;
+      const exact = amount === position.owed || typeof event.poolName === 'string';
       position.claimed += amount;
       position.owed = amount < position.owed ? position.owed - amount : 0n;
       return exact ? 'exact' : 'odd';

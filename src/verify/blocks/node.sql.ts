@@ -29,9 +29,9 @@ const seconds = (column: string): string => `extract(epoch FROM ${column})::bigi
 
 /**
  * Events in the order of the chain, as of the cursor. Parameters: block and log index to go on after, limit. Row: where
- * the cursor stands, block and log index, the columns as text, times in seconds, and whether the contract is of
- * this repository: of others, only their adapters know what events say; whether it is one pool. Of vaults, the amount of the other row that the
- * same log has become.
+ * the cursor stands, block and log index, the columns as text, times in seconds; whether the contract is of this
+ * repository (of others, only their adapters know what events say), a vault, and one pool. Of vaults, the amount of the other
+ * row that the same log has become.
  */
 export const NEXT_EVENTS = `
   SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,

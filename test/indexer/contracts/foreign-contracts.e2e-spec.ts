@@ -53,15 +53,13 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   };
   const state = async (): Promise<unknown[]> => [
     await positions(),
-    ...(await Promise.all(
-      [
-        `SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index`,
-        'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
-        'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
-        'SELECT * FROM pool_names ORDER BY contract, name',
-        'SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM pool_totals GROUP BY 1 ORDER BY 1',
-      ].map((text) => bench.sql(text)),
-    )),
+    ...(await operators.rows([
+      `SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index`,
+      'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
+      'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
+      'SELECT * FROM pool_names ORDER BY contract, name',
+      'SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM pool_totals GROUP BY 1 ORDER BY 1',
+    ])),
   ];
   beforeAll(async () => {
     const [owner] = [bench.owner];

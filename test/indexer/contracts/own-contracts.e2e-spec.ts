@@ -61,11 +61,7 @@ describe('a contract that is one pool', () => {
     'SELECT * FROM share_holdings ORDER BY vault, account',
     'SELECT * FROM share_totals ORDER BY vault',
   ];
-  const state = async (): Promise<unknown[]> => {
-    const rows: unknown[] = [];
-    for (const text of TABLES) rows.push(await bench.sql(text));
-    return rows;
-  };
+  const state = (): Promise<unknown[]> => operators.rows(TABLES);
   async function send(client: DevClient, as: SignedIn, path: string): Promise<void> {
     const { status, body } = await app.get(`/pools/${path}`, as);
     expect([status, body.error]).toEqual([200, undefined]);

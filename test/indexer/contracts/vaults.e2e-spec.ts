@@ -76,11 +76,7 @@ describe.each([
     'SELECT * FROM share_holdings ORDER BY vault, account',
     'SELECT * FROM share_totals ORDER BY vault',
   ];
-  const state = async (): Promise<unknown[]> => {
-    const rows: unknown[] = [];
-    for (const text of TABLES) rows.push(await bench.sql(text));
-    return rows;
-  };
+  const state = (): Promise<unknown[]> => operators.rows(TABLES);
 
   /** Shares are those of the vault, and a cost is what an account has paid in and not taken out. */
   async function holdingsAreTrue(): Promise<void> {

@@ -27,6 +27,13 @@ export class Operators {
     return indexerSettings(this.bench.database.url, { ...this.bench.settings() });
   }
 
+  /** The rows of each statement. One after the other: the connection is one. */
+  async rows(statements: string[]): Promise<unknown[]> {
+    const found: unknown[] = [];
+    for (const text of statements) found.push(await this.bench.sql(text));
+    return found;
+  }
+
   verify(repair = false): Promise<VerifyReport> {
     const endpoints = endpointsOf(this.settings);
     const progress = new Progress({ isTTY: false, write: () => true });

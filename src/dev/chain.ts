@@ -11,6 +11,7 @@ import { POOL_TYPES, TYPE_WITH_CIRCLES } from '#values/types';
 import {
   type Deployment,
   type DevClient,
+  type Further,
   anvilRpc,
   artifacts,
   connect,
@@ -22,7 +23,7 @@ import {
   read,
   seedDraws,
 } from './deploy';
-import { FURTHER, FURTHER_NAMES, type Further } from './further';
+import { FURTHER, FURTHER_NAMES } from './further';
 import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
 import { payExample } from './examples';
 import { claimPort } from './ports';

@@ -19,13 +19,15 @@ import {
 import { mnemonicToAccount } from 'viem/accounts';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import type { Further } from './further';
 import artifactsJson from '../../contracts/artifacts.json';
 
 export type ContractName =
   | ('SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken')
   | ('TestVault' | 'AccountSavings' | 'Clubs' | 'Kitty');
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
+
+/** Contracts of others, with the token: see further.ts. */
+export type Further = 'vault' | 'savings' | 'clubs';
 
 export interface Deployment extends Partial<Record<Further, Address>> {
   token: Address;

@@ -1,14 +1,13 @@
 import type { Address } from 'viem';
 import { POOL_TYPES } from '#values/types';
-import type { ContractName, Deployment } from './deploy';
+import type { ContractName, Deployment, Further } from './deploy';
 
-/** Contracts of others, with the token, which have the pools that ask for them: as POOL_CONTRACTS names them, and what they are. */
+/** The contracts of others, which hold the pools that ask for them: what POOL_CONTRACTS calls each, and what is deployed. */
 export const FURTHER = {
   vault: { named: 'individual:erc4626+', contract: 'TestVault' },
   savings: { named: 'individual:accounts+', contract: 'AccountSavings' },
   clubs: { named: 'cooperative:clubs+', contract: 'Clubs' },
-} as const satisfies Record<string, { named: string; contract: ContractName }>;
-export type Further = keyof typeof FURTHER;
+} as const satisfies Record<Further, { named: string; contract: ContractName }>;
 export const FURTHER_NAMES = Object.keys(FURTHER) as Further[];
 
 /** Those of others that it has, by name. */

@@ -90,14 +90,13 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   }
 }
 
-/** Creates a database on the server of `url`, empty or as a copy of `template`; returns its url. */
-export async function createDatabase(url: string, name: string, template?: string): Promise<string> {
+/** Creates an empty database on the server of `url`; returns its url. */
+export async function createDatabase(url: string, name: string): Promise<string> {
   const target = new URL(url);
-  target.pathname = '/postgres'; // a template must have no connections
+  target.pathname = '/postgres';
   const client = new Client({ connectionString: target.href });
   await client.connect();
-  const copy = template ? ` TEMPLATE ${escapeIdentifier(template)}` : '';
-  await client.query(`CREATE DATABASE ${escapeIdentifier(name)}${copy}`).finally(() => client.end());
+  await client.query(`CREATE DATABASE ${escapeIdentifier(name)}`).finally(() => client.end());
   target.pathname = `/${encodeURIComponent(name)}`;
   return target.href;
 }

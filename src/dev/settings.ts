@@ -3,7 +3,8 @@ import path from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
 import type { Address } from 'viem';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { type Further, furtherOf } from './further';
+import type { Further } from './deploy';
+import { furtherOf } from './further';
 
 /** Listens on this machine only unless HOST is set: a development service should not be on the network. */
 export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';

@@ -40,11 +40,11 @@ BEGIN
       AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')) THEN
     RETURN 'not_empty';
   END IF;
-  -- Where events do not have the pool's id, no payment brings it back: all of them have to be known, and none may wait.
+  -- Where events do not have the pool's id, no payment brings it back: those of before have to be known, and none may wait.
   SELECT k.pools_by INTO named_by FROM chain_contracts k WHERE k.address = gone.contract_address AND k.pools_by <> 'reference';
   IF named_by IS NOT NULL THEN
     IF EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = gone.contract_address)
-      OR NOT EXISTS (SELECT FROM chain_cursor c WHERE c.state = 'synced' AND c.applied_number >= c.head_number) THEN
+      OR NOT EXISTS (SELECT FROM chain_cursor c WHERE c.state = 'synced') THEN
       RETURN 'unknown';
     END IF;
     IF EXISTS (SELECT FROM chain_events e WHERE e.outcome = 'WAITING' AND e.pool_id = pool_stand_in(gone.contract_address,

@@ -20,7 +20,7 @@ BEGIN
 END $$;
 
 -- A step of one deletion: some stored answers, some rows of modules, or some pools. Returns how many rows it looked
--- at; 0: none is left. Any of several, so that one that fails holds up no other.
+-- at; 0: none is left, or this one waits for the indexer. Any of several, so that one that fails holds up no other.
 CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -66,17 +66,21 @@ BEGIN
     WHERE m.address = deletion.address AND m.pool_id > deletion.reached ORDER BY m.pool_id LIMIT memberships
   LOOP
     looked_at := looked_at + 1;
-    deletion.reached := member.pool_id;
     -- The address may have signed in again, and begun anew.
     IF member.created_at > deletion.requested_at THEN
-      CONTINUE;
+      NULL;
     ELSIF member.role = 'OWNER' THEN
-      PERFORM cancel_pool(member.pool_id, deletion.address);
+      IF cancel_pool(member.pool_id, deletion.address) = 'unknown' THEN
+        -- Later, when the indexer knows what was paid.
+        UPDATE account_deletions SET reached = deletion.reached WHERE address = deletion.address;
+        RETURN 0;
+      END IF;
     ELSIF NOT EXISTS (SELECT FROM positions o WHERE o.pool_id = member.pool_id AND o.address = deletion.address)
       AND NOT EXISTS (SELECT FROM transactions t
         WHERE t.account = deletion.address AND NOT t.by_owner AND t.pool_id = member.pool_id) THEN
       DELETE FROM pool_members WHERE pool_id = member.pool_id AND address = deletion.address;
     END IF;
+    deletion.reached := member.pool_id;
   END LOOP;
   IF looked_at = 0 THEN
     BEGIN

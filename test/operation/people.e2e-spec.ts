@@ -257,6 +257,33 @@ describe('DELETE /users/me', () => {
     expect([await left(), (await app.sql('SELECT FROM account_deletions')).length]).toEqual([0, 0]);
   });
 
+  it('waits with a pool of which the indexer may not have seen all payments', async () => {
+    const contract = CONTRACTS.individual;
+    await app.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, pools_by) VALUES ('individual', $1, 0, 0, 'account')`,
+      [contract],
+    );
+    const user = await app.signIn();
+    await app.createPool(user, { type: 'cooperative' });
+    await app.createPool(user);
+    await app.createPool(user, { type: 'cooperative' });
+    await remove(user);
+    const left = async (): Promise<string[]> =>
+      (
+        await app.sql<{ type: string }>('SELECT type FROM pools WHERE owner_id = $1 ORDER BY id', [
+          user.user.id,
+        ])
+      ).map(({ type }) => type);
+    await until(async () => (await left()).length === 2);
+    await app.nest.get(Deletions).complete();
+    expect(await left()).toEqual(['individual', 'cooperative']);
+    await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
+      VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', now(), now())`);
+    await app.nest.get(Deletions).complete();
+    expect([await left(), await app.sql('SELECT FROM account_deletions')]).toEqual([[], []]);
+    for (const table of ['chain_contracts', 'chain_cursor']) await app.sql(`DELETE FROM ${table}`);
+  });
+
   it('has rows of modules that outlive a user name nobody, in steps, but for those from after a new sign-in', async () => {
     await app.sql(`
       CREATE TABLE reviews (

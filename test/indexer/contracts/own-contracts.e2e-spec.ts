@@ -23,7 +23,7 @@ describe('a contract that is one pool', () => {
   const app = new TestApp();
   const operators = new Operators(bench);
   let indexer: NestFastifyApplication | undefined;
-  let [early, older, usual, further, vault]: Address[] = [];
+  let [early, older, usual, further, late, vault]: Address[] = [];
   let [saver, other]: SignedIn[] = [];
 
   const follow = async (settings: NodeJS.ProcessEnv = {}): Promise<void> => {
@@ -77,7 +77,13 @@ describe('a contract that is one pool', () => {
       const { token } = bench.deployment;
       const kitty = async (): Promise<Address> =>
         (await deploy(bench.owner, artifacts.Kitty, [token])).address.toLowerCase() as Address;
-      [early, older, usual, further] = [await kitty(), await kitty(), await kitty(), await kitty()];
+      [early, older, usual, further, late] = [
+        await kitty(),
+        await kitty(),
+        await kitty(),
+        await kitty(),
+        await kitty(),
+      ];
       ({ address: vault } = await deploy(bench.owner, compiled.PlainVault, [token, 0]));
       vault = vault.toLowerCase() as Address;
       bench.further.push(
@@ -85,10 +91,11 @@ describe('a contract that is one pool', () => {
         ['cooperative:kitty', older],
         ['cooperative:kitty', usual],
         ['cooperative:kitty+', further],
+        ['cooperative:kitty+', late],
         ['cooperative:erc4626-pool+', vault],
       );
       for (const client of [bench.owner, bench.saver, bench.other])
-        for (const spender of [early, older, usual, further, vault]) {
+        for (const spender of [early, older, usual, further, late, vault]) {
           const coin = { ...compiled.Coin, address: token };
           await call(client, coin, 'mint', client.account.address, 10n ** 21n);
           await call(client, coin, 'approve', spender, maxUint256);
@@ -190,6 +197,30 @@ describe('a contract that is one pool', () => {
     }
     await follow();
     expect((await cancel(id as string)).status).toBe(200);
+  });
+
+  it('keeps its pool while a payment waits for confirmations, and only then', async () => {
+    const { id } = (await create(saver, late)).body.data;
+    await stop();
+    await bench.mine(1);
+    await follow({ CONFIRMATIONS: '3' });
+    expect((await cancel(id as string)).status).toBe(200);
+    const second = (await create(saver, late)).body.data.id as string;
+    await toKitty(bench.other, late, 'putIn', 6n);
+    await eventually(
+      'a payment that waits',
+      () => bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING' AND contract = $1`, [late]),
+      ({ length }) => length === 1,
+    );
+    expect((await cancel(second)).body.code).toBe('pool_not_empty');
+    await bench.mine(3);
+    await eventually(
+      'its effect',
+      () => held(second),
+      ({ other: found }) => found === '6 6 0 0',
+    );
+    await stop();
+    await follow();
   });
 
   it('has another pool once the first was cancelled', async () => {

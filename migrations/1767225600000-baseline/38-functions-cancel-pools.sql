@@ -44,7 +44,9 @@ BEGIN
   SELECT k.pools_by INTO named_by FROM chain_contracts k WHERE k.address = gone.contract_address AND k.pools_by <> 'reference';
   IF named_by IS NOT NULL THEN
     IF EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = gone.contract_address)
-      OR NOT EXISTS (SELECT FROM chain_cursor c WHERE c.state = 'synced') THEN
+      -- As in chain.sql.ts: what a dead process has left is stale.
+      OR NOT EXISTS (SELECT FROM chain_cursor c WHERE c.state = 'synced'
+        AND c.beat_at > now() - interval '15 seconds' AND c.progress_at > now() - interval '20 seconds') THEN
       RETURN 'unknown';
     END IF;
     IF EXISTS (SELECT FROM chain_events e WHERE e.outcome = 'WAITING' AND e.pool_id = pool_stand_in(gone.contract_address,

@@ -278,7 +278,7 @@ describe('DELETE /users/me', () => {
     await app.nest.get(Deletions).complete();
     expect(await left()).toEqual(['individual', 'cooperative']);
     await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
-      VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', now(), now())`);
+      VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', 'infinity', 'infinity')`);
     await app.nest.get(Deletions).complete();
     expect([await left(), await app.sql('SELECT FROM account_deletions')]).toEqual([[], []]);
     for (const table of ['chain_contracts', 'chain_cursor']) await app.sql(`DELETE FROM ${table}`);

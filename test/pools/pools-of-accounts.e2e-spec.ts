@@ -9,7 +9,7 @@ beforeAll(async () => {
   await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
     VALUES ('individual', '${CONTRACTS.individual}', 0, 0, 'account'), ('cooperative', '${CONTRACTS.cooperative}', 0, 0, 'number')`);
   await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
-    VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', now(), now())`);
+    VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', 'infinity', 'infinity')`);
 });
 beforeEach(async () => {
   user = await app.signIn();

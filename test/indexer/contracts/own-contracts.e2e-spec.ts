@@ -183,18 +183,26 @@ describe('a contract that is one pool', () => {
     await stop();
     const states = [
       [`UPDATE chain_cursor SET state = 'syncing'`, `UPDATE chain_cursor SET state = 'synced'`],
+      ...['beat_at', 'progress_at'].map((column) => [
+        `UPDATE chain_cursor SET ${column} = now() - interval '1 minute'`,
+        `UPDATE chain_cursor SET ${column} = 'infinity'`,
+      ]),
       [
         `INSERT INTO chain_contracts_apart VALUES ('${further}', 0, '', now(), 'catching_up', 'rewound')`,
         'DELETE FROM chain_contracts_apart',
       ],
     ];
-    await bench.sql(states[0][1]);
+    await bench.sql(
+      `UPDATE chain_cursor SET state = 'synced', beat_at = 'infinity', progress_at = 'infinity'`,
+    );
     for (const [before, after] of states) {
       await bench.sql(before);
       const { status, body } = await cancel(id as string);
       expect([status, body.code]).toEqual([503, 'chain_unknown']);
       await bench.sql(after);
     }
+    await bench.sql('UPDATE chain_cursor SET beat_at = now(), progress_at = now()');
+    await bench.mine(1);
     await follow();
     expect((await cancel(id as string)).status).toBe(200);
   });

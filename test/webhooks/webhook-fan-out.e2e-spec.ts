@@ -114,16 +114,20 @@ function onCrowds(before: (values: { subjects: string[]; events: string[] }) => 
   }) as never);
 }
 
-/** How many statements of a process serve crowds. */
-function countServed(of: Database): { statements: number } {
-  const served = { statements: 0 };
-  const write = of.write.bind(of) as (statement: Statement, values: object) => Promise<{ taken: number }>;
-  jest.spyOn(of, 'write').mockImplementation((async (statement: Statement, values: never) => {
+/** How many deliveries each statement of a process adds to what is there, of those that serve crowds. */
+function additionsOf(process: Database): number[] {
+  const additions: number[] = [];
+  const write = process.write.bind(process) as (
+    statement: Statement,
+    values: object,
+  ) => Promise<{ taken: number }>;
+  jest.spyOn(process, 'write').mockImplementation((async (statement: Statement, values: never) => {
+    const before = await count();
     const answer = await write(statement, values);
-    if (statement === FAN_OUT_TO_CROWDS && answer.taken > 0) served.statements += 1;
+    if (statement === FAN_OUT_TO_CROWDS && answer.taken > 0) additions.push((await count()) - before);
     return answer;
   }) as never);
-  return served;
+  return additions;
 }
 
 describe('what one statement writes is bounded', () => {
@@ -203,10 +207,13 @@ describe('a crowd', () => {
     const before = await count();
     expect(before).toBeLessThan(7000);
     const other = await replica();
-    const served = countServed(other.get(Database));
+    const additions = additionsOf(other.get(Database));
     await other.init();
     await noCrowds();
-    expect([await count(), served.statements]).toEqual([7000, Math.ceil((7000 - before) / BOUND)]);
+    expect(await count()).toBe(7000);
+    // A busy machine may make a statement fail, which is then tried with less, so their number is open.
+    expect(additions.reduce((sum, each) => sum + each)).toBe(7000 - before);
+    expect(Math.min(...additions)).toBeGreaterThan(0);
   });
 
   it('fails by halves, and one that cannot be served stops no other', async () => {

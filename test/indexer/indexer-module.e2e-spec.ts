@@ -106,6 +106,28 @@ describe('a module in the indexer', () => {
     expect(reported).toEqual([[broken, '/broken']]);
   });
 
+  it('leads no longer once the schema is one of a later version, says so, and leads again when it is not', async () => {
+    const app = await createIndexer(environment(), logger);
+    const reason = async (): Promise<unknown> =>
+      (JSON.parse((await get(app, '/health')).body) as { reason?: string }).reason;
+    try {
+      await bench.converged();
+      await bench.sql(`INSERT INTO required_migrations VALUES ('New1')`);
+      await eventually(
+        'the end of the lead',
+        reason,
+        (said) => said === 'schema is ahead: this version is too old for it (New1 has run)',
+      );
+      expect((await get(app, '/health')).status).toBe(503);
+      await bench.sql('DELETE FROM required_migrations');
+      await bench.deposit(bench.pools[0], 5n);
+      await bench.converged();
+      expect(await reason()).toBeUndefined();
+    } finally {
+      await app.close();
+    }
+  });
+
   it('leaves nothing behind that reads or holds a connection', async () => {
     const app = await createIndexer(environment(), logger);
     await bench.deposit(bench.pools[0], 6n);

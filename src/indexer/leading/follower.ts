@@ -1,4 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { requireSchema } from '#platform/migrating/schema';
+import { atMostEvery } from '#platform/timing/at-most-every';
 import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
@@ -18,6 +20,8 @@ import { Preflight } from './preflight';
 import { ReadAhead } from './read-ahead';
 import { Halted, Recovery, mayPass } from './recovery';
 
+/** A later version may have changed the schema for good while this one follows the chain. */
+const SCHEMA_LOOK_MS = 3000;
 /** Time between heartbeats during long reads. */
 const BEAT_MS = 3000;
 /** Time between checks whether the cause of a halt is gone. */
@@ -70,10 +74,12 @@ export class Follower {
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
+    const requireFit = atMostEvery(SCHEMA_LOOK_MS, () => requireSchema(lead.client));
     let cursor: ChainCursor | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
+        await requireFit();
         cursor ??= await this.open(lead);
         if (trouble) cursor = await this.recover(lead, cursor, trouble);
         trouble = undefined;

@@ -337,7 +337,8 @@ describe('verification of what is derived', () => {
         committed += Number(status === 201);
         if (status !== 201 || committed % 3 === 0) continue;
         const gone = await app.send({ method: 'DELETE', url: `/pools/${made.data.id}`, as });
-        expect([200, 409, 503]).toContain(gone.status);
+        // A writer may have dropped it.
+        expect([200, 404, 409, 503]).toContain(gone.status);
         committed += Number(gone.status === 200);
       }
     };

@@ -14,6 +14,7 @@ import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../
 import { PATIENT } from '../support/database';
 import { foldOutbox, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { differences } from '../support/recount';
+import { HeldEnds } from '../support/network/held-ends';
 import { Proxy } from '../support/network/proxy';
 import { newWallet } from '../support/wallet';
 
@@ -110,6 +111,46 @@ describe('calls of a statement', () => {
     );
     expect(failed.sort()).toEqual([20, 5, 7].map((id) => [id, '23505']));
     expect(await stored()).toEqual(range(30));
+  });
+
+  it('are tried alone once the server has given up the locks of the joint statement', async () => {
+    const network = await HeldEnds.start(app.database.url);
+    try {
+      const pool = openPool({ url: network.url });
+      const writes = new JoinedWrites(pool, INSERT);
+      await Promise.all(insert(writes, [1, 2]));
+      const sent = jest.spyOn(pool, 'run');
+      network.hold();
+      const results = Promise.allSettled(insert(writes, [1, 3, 4]));
+      await until(() => network.waiting > 0);
+      for (let i = 0; i < 5; i++) expect(await stored()).toEqual([1, 2]);
+      expect(sent).toHaveBeenCalledTimes(1);
+      network.deliver();
+      expect((await results).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    } finally {
+      await network.stop();
+    }
+    expect(await stored()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('are tried alone when the connection is lost before the server says so', async () => {
+    const network = await HeldEnds.start(app.database.url);
+    const ofWrites = `FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%INTO item%'
+      AND pid <> pg_backend_pid()`;
+    try {
+      const writes = open({ url: network.url });
+      await Promise.all(insert(writes, [1, 2]));
+      network.hold();
+      const results = Promise.allSettled(insert(writes, [1, 3]));
+      await until(() => network.waiting > 0);
+      await admin.query(`SELECT pg_terminate_backend(pid) ${ofWrites}`);
+      await until(async () => (await admin.query(`SELECT ${ofWrites}`)).rowCount === 0);
+      network.deliver();
+      expect((await results).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    } finally {
+      await network.stop();
+    }
+    expect(await stored()).toEqual([1, 2, 3]);
   });
 
   it('are refused at once when too many wait', async () => {

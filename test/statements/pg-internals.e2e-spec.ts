@@ -5,6 +5,7 @@ import {
   PgQuery,
   isParsed,
   onServerError,
+  onceUndone,
   prepareValue,
   sentText,
 } from '#platform/postgres/pg-internals';
@@ -168,6 +169,30 @@ describe('members of pg beside its public types', () => {
       ['server', '22012', true],
       ['statement', '22012'],
     ]);
+  });
+
+  it('Connection "readyForQuery" and "end": after the error of a statement, once for each', async () => {
+    const order: string[] = [];
+    const fail = (name: string): void =>
+      void client.query('SELECT 1 / 0', () => {
+        order.push(`${name} fails`);
+        onceUndone(client, () => order.push(`${name} is undone`));
+      });
+    client = new Client({ connectionString: database.url, pipeline: true });
+    client.on('error', () => undefined);
+    await client.connect();
+    ['first', 'second'].forEach(fail);
+    await client.query('SELECT');
+    const undone = ['first fails', 'first is undone', 'second fails', 'second is undone'];
+    expect(order).toEqual(undone);
+    const { connection } = client as Client & { connection: Connection };
+    const ended = new Promise((resolve) => connection.once('end', resolve));
+    onceUndone({ connection }, () => order.push('lost'));
+    connection.stream.destroy();
+    onceUndone({ connection }, () => order.push('is lost already'));
+    await ended;
+    expect(order).toEqual([...undone, 'is lost already', 'lost']);
+    for (const event of ['readyForQuery', 'end']) expect(connection.listenerCount(event)).toBeLessThan(2);
   });
 
   it('Client.emit: "error" of a lost connection first, then every statement fails with it', async () => {

@@ -1,5 +1,6 @@
-import type { QueryResult, QueryResultRow } from 'pg';
+import { DatabaseError, type QueryResult, type QueryResultRow } from 'pg';
 import { CLOCK_LATE_MS, CONNECT_MS } from '#platform/postgres/budget';
+import { onceUndone } from '#platform/postgres/pg-internals';
 import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
@@ -121,25 +122,28 @@ export class GuardedQuery extends StatementBatch {
   }
 
   protected failed(_index: number, error: Error & { code?: string }): void {
-    if (this.hasBegun || error.code !== OUT_OF_RANGE) return this.end(error);
+    this.answer = [error];
+    if (this.hasBegun || error.code !== OUT_OF_RANGE) return;
     this.clock.doubt();
-    this.end(new DatabaseUnavailable('too late to begin the statement', { cause: error }));
+    this.answer = [new DatabaseUnavailable('too late to begin the statement', { cause: error })];
   }
 
   override handleReadyForQuery(): void {
     super.handleReadyForQuery();
-    this.end(...this.answer);
+    this.end();
   }
 
-  /** Also when the commit fails, or the connection is lost in it. */
+  /** Also when the commit fails, or the connection is lost in it. What is tried again then must not meet its own locks. */
   override handleError(error: Error): void {
+    this.answer = [error];
     super.handleError(error);
-    this.end(error);
+    if (error instanceof DatabaseError) onceUndone(this.clock.client, () => this.end());
+    else this.end();
   }
 
-  private end(...answer: Parameters<Work['callback']>): void {
+  private end(): void {
     const { answered } = this;
     this.answered = () => undefined;
-    answered(...answer);
+    answered(...this.answer);
   }
 }

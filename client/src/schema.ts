@@ -3251,6 +3251,8 @@ export interface components {
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             amount?: string;
+            /** @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it */
+            contract: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
              * @example 0000000002f1-00000000001a-0001
@@ -3457,6 +3459,8 @@ export interface components {
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             amount?: string;
+            /** @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it */
+            contract: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
              * @example 0000000002f1-00000000001a-0001
@@ -14764,6 +14768,7 @@ export interface operations {
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "amount": "25000000000000000000",
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "pool.created",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"
@@ -15210,6 +15215,7 @@ export interface operations {
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "amount": "25000000000000000000",
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "pool.cancelled",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"

@@ -82,8 +82,8 @@ BEGIN
       active = o.active + excluded.active
   ), event AS (
     INSERT INTO outbox (count, items) SELECT count(*), json_agg(json_build_object(
-      'topic', 'pool.created', 'occurredAt', iso(created_at), 'poolId', id, 'transactionId', deposit,
-      'transactionType', 'DEPOSIT', 'account', owner, 'amount', amount::text)) FROM new
+      'topic', 'pool.created', 'occurredAt', iso(created_at), 'poolId', id, 'contract', contract,
+      'transactionId', deposit, 'transactionType', 'DEPOSIT', 'account', owner, 'amount', amount::text)) FROM new
   ), totals AS (
     INSERT INTO pool_totals AS t (shard, type, contract, pools, deposited, pending)
     SELECT pool_totals_shard(), type, contract, count(*), sum(amount), sum(amount)

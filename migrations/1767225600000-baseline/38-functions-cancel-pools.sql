@@ -67,8 +67,9 @@ BEGIN
   DELETE FROM transactions WHERE id = deposit.id;
   DELETE FROM pools WHERE id = pool;
   INSERT INTO outbox (count, items) SELECT 1, json_build_array(json_strip_nulls(json_build_object(
-    'topic', 'pool.cancelled', 'occurredAt', iso(clock_timestamp()), 'poolId', pool, 'transactionId', deposit.id,
-    'transactionType', deposit.type, 'account', owner, 'amount', deposit.amount::text)));
+    'topic', 'pool.cancelled', 'occurredAt', iso(clock_timestamp()), 'poolId', pool,
+    'contract', gone.contract_address, 'transactionId', deposit.id, 'transactionType', deposit.type,
+    'account', owner, 'amount', deposit.amount::text)));
   RETURN 'cancelled';
 END $$;
 

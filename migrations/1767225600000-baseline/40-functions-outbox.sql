@@ -36,7 +36,8 @@ BEGIN
   INSERT INTO outbox (count, items)
   SELECT count(*), json_agg(event ORDER BY n)
   FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
-    SELECT 'pool.created' AS topic, iso(p.created_at) AS "occurredAt", p.id AS "poolId", u.address AS account
+    SELECT 'pool.created' AS topic, iso(p.created_at) AS "occurredAt", p.id AS "poolId",
+      p.contract_address AS contract, u.address AS account
     FROM added p JOIN users u ON u.id = p.owner_id) event) numbered
   GROUP BY n / 1000 ORDER BY n / 1000;
   RETURN NULL;

@@ -13,7 +13,7 @@ import { BEGINNING, type LedgerEvent, TOPICS, cursorText, parseCursor } from '#l
 import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { createApp } from '#api/app.setup';
-import { type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
 import { accrue, addTransaction } from '../support/ledger';
 import { readable } from '../support/events/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
@@ -295,6 +295,7 @@ describe('the API', () => {
         topic: 'pool.created',
         occurredAt: createdAt,
         poolId: id,
+        contract: CONTRACTS.individual,
         transactionId: deposit,
         transactionType: 'DEPOSIT',
         account: user.address,

@@ -1,6 +1,6 @@
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { type SignedIn, served, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, served, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
@@ -114,7 +114,8 @@ describe('cancelling a pool', () => {
     await cancel(id);
     const rows = await app.sql<PublishedRow>(READ_ALL);
     const last = rows.at(-1)!.items.at(-1) as Fields;
-    const about = { poolId: id, transactionId: depositId, account: owner.address };
+    const contract = CONTRACTS.cooperative;
+    const about = { poolId: id, contract, transactionId: depositId, account: owner.address };
     expect(last).toMatchObject({ topic: 'pool.cancelled', ...about });
   });
 

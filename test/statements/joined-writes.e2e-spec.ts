@@ -444,7 +444,8 @@ describe('pools that are made at the same time', () => {
     expect(after - before).toBe(10);
     expect(await differences(app)).toEqual([]);
     const told = foldOutbox(await app.sql<PublishedRow>(READ_ALL)).map(({ what }) => what);
-    for (const id of ids) expect(told).toContain(`pool.created ${id}`);
+    for (const [i, id] of ids.entries())
+      expect(told).toContain(`pool.created ${id} ${CONTRACTS[POOL_TYPES[i % 4]]}`);
   });
 
   it('fail alone when a user has been deleted', async () => {

@@ -35,7 +35,14 @@ class TransactionPayload extends ChainPayload {
 class PoolPayload extends IntersectionType(
   PickType(TransactionPayload, ['poolId', 'account']),
   PartialType(PickType(TransactionPayload, ['transactionId', 'transactionType', 'amount'])),
-) {}
+) {
+  @ApiProperty({
+    ...ADDRESS,
+    description:
+      'The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it',
+  })
+  contract: string;
+}
 
 class SubmittedPayload extends PickType(TransactionPayload, [
   'poolId',

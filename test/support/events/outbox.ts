@@ -75,7 +75,7 @@ export async function storedCursor(app: TestApp, name: string): Promise<OutboxCu
 /** What the tables say that events should have told: one row for each event that holds, as `foldOutbox` gives them. */
 export const TOLD = `
   SELECT what FROM (
-    SELECT 'pool.created ' || id AS what FROM pools
+    SELECT 'pool.created ' || id || ' ' || contract_address AS what FROM pools
     UNION ALL SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
       ELSE 'yield.claimed' END || ' ' || id || ' ' || amount || ' ' || tx_hash FROM transactions WHERE status = 'CONFIRMED'
     UNION ALL SELECT 'deposit.submitted ' || t.id || ' ' || t.amount || ' ' || s.hash
@@ -98,7 +98,7 @@ export type Fields = LedgerEvent & Record<string, unknown>;
 
 function describe(topic: string, event: Fields): string {
   const parts: Record<string, string[]> = {
-    'pool.created': ['poolId'],
+    'pool.created': ['poolId', 'contract'],
     'deposit.expired': ['transactionId', 'amount'],
     'yield.accrued': ['poolId', 'amount', 'blockNumber'],
   };
@@ -167,7 +167,7 @@ export function foldOutbox(rows: PublishedRow[]): { what: string }[] {
         submitted.set(id, what);
       }
       if (event.topic === 'pool.cancelled') {
-        drop(`pool.created ${event.poolId}`);
+        drop(describe('pool.created', event));
         if (expired.has(id)) drop(expired.get(id)!);
         expired.delete(id);
         continue;

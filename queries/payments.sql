@@ -21,9 +21,15 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
 (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
     'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
     'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-    'isContract', coalesce(k.pool_id = p.id, false))
-  FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
-    AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
+    'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
+      (SELECT n.pool_id = p.id FROM pool_names n
+        WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
+      NOT EXISTS (SELECT FROM pools o
+        WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
+      ELSE true END)
+  FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
+  -- A contract that is followed for other pools only is no reference contract for these.
+  ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
@@ -42,9 +48,15 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
 (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
     'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
     'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-    'isContract', coalesce(k.pool_id = p.id, false))
-  FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
-    AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
+    'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
+      (SELECT n.pool_id = p.id FROM pool_names n
+        WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
+      NOT EXISTS (SELECT FROM pools o
+        WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
+      ELSE true END)
+  FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
+  -- A contract that is followed for other pools only is no reference contract for these.
+  ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,

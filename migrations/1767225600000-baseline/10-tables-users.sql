@@ -52,6 +52,8 @@ CREATE TABLE account_deletions (
   requested_at timestamptz(3) NOT NULL,
   -- The last membership that was looked at.
   reached uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+  -- Until then the others go first.
+  waits_until timestamptz(3) NOT NULL DEFAULT '-infinity',
   CONSTRAINT account_deletions_pkey PRIMARY KEY (address)
 );
 CREATE INDEX account_deletions_requested_at_idx ON account_deletions (requested_at);

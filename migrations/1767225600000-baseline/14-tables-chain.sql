@@ -154,12 +154,14 @@ CREATE TABLE chain_events (
   CONSTRAINT chain_events_outcome_check
     CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED', 'FAILED'))
 );
-CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
+-- In the order of the chain, because a pool that appears late takes up a bounded number of them at a time.
+CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id, block_number, log_index)
+  WHERE outcome = 'UNKNOWN_POOL';
 -- Events of pools that have a name alone, and the openings of these by their accounts.
 CREATE INDEX chain_events_unnamed_idx ON chain_events (pool_id)
   WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL;
 CREATE INDEX chain_events_unopened_idx ON chain_events (contract, account)
-  WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened';
+  WHERE outcome IN ('UNKNOWN_POOL', 'WAITING') AND kind = 'PoolOpened';
 CREATE INDEX chain_events_named_idx ON chain_events (block_number, log_index) WHERE pool_name IS NOT NULL;
 CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
 CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)

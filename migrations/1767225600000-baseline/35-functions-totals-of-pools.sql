@@ -38,7 +38,8 @@ BEGIN
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     pools = t.pools + excluded.pools;
   -- A contract that was one of these pools is the first of its older ones now, if there are any: nobody followed it then.
-  UPDATE chain_contracts k SET pool_id = (SELECT p.id FROM pools p WHERE p.contract_address = k.address ORDER BY p.id LIMIT 1)
+  UPDATE chain_contracts k SET pool_id = (SELECT p.id FROM pools p
+    WHERE p.contract_address = k.address AND p.type::text = k.type ORDER BY p.id LIMIT 1)
   WHERE k.pools_by = 'contract' AND k.pool_id IS NULL AND k.address IN (SELECT contract_address FROM removed)
     AND (SELECT sum(t.pools) FROM pool_totals t WHERE t.contract = k.address) > 0;
   RETURN NULL;

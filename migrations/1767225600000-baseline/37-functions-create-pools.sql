@@ -37,9 +37,12 @@ CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
-  placed CONSTANT boolean := EXISTS (SELECT FROM chain_contracts k
-    WHERE k.pools_by IN ('account', 'contract') AND k.address = ANY(NEW.contracts));
+  placed boolean;
 BEGIN
+  -- The contracts do not change meanwhile: a new set waits for the pools that are being made, and finds them.
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended('followed contracts', 0));
+  placed := EXISTS (SELECT FROM chain_contracts k
+    WHERE k.pools_by IN ('account', 'contract') AND k.address = ANY(NEW.contracts));
   IF placed THEN PERFORM hold_places(NEW.owner_ids, NEW.contracts); END IF;
   -- Backends that share a shard would lock its rows in different orders.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));

@@ -14,13 +14,13 @@ BEGIN
   UPDATE users SET session_generation = session_generation + 1, created_at = now(), has_left = true WHERE id = person;
   INSERT INTO account_deletions AS d (address, user_id, requested_at) VALUES (whose, person, now())
   ON CONFLICT ON CONSTRAINT account_deletions_pkey DO UPDATE SET user_id = coalesce(excluded.user_id, d.user_id),
-    requested_at = excluded.requested_at, reached = DEFAULT;
+    requested_at = excluded.requested_at, reached = DEFAULT, waits_until = DEFAULT;
   RETURN EXISTS (SELECT FROM pools WHERE owner_id = person)
     OR EXISTS (SELECT FROM cancelled_pools WHERE owner_id = person);
 END $$;
 
 -- A step of one deletion: some stored answers, some rows of modules, or some pools. Returns how many rows it looked
--- at; 0: none is left, or this one waits for the indexer. Any of several, so that one that fails holds up no other.
+-- at; 0: none is left but those that wait for the indexer. Any of several, so that one that fails holds up no other.
 CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -30,10 +30,11 @@ DECLARE
   looked_at integer := 0;
   from_here CONSTANT text := '0x' || md5(random()::text);
 BEGIN
-  SELECT * INTO deletion FROM account_deletions WHERE address >= from_here
+  SELECT * INTO deletion FROM account_deletions WHERE address >= from_here AND waits_until <= now()
   ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
-    SELECT * INTO deletion FROM account_deletions ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
+    SELECT * INTO deletion FROM account_deletions WHERE waits_until <= now()
+    ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 0; END IF;
   END IF;
 
@@ -71,9 +72,10 @@ BEGIN
       NULL;
     ELSIF member.role = 'OWNER' THEN
       IF cancel_pool(member.pool_id, deletion.address) = 'unknown' THEN
-        -- Later, when the indexer knows what was paid.
-        UPDATE account_deletions SET reached = deletion.reached WHERE address = deletion.address;
-        RETURN 0;
+        -- Later, when the indexer knows what was paid. Others need not wait for that.
+        UPDATE account_deletions SET reached = deletion.reached, waits_until = now() + interval '10 seconds'
+        WHERE address = deletion.address;
+        RETURN looked_at;
       END IF;
     ELSIF NOT EXISTS (SELECT FROM positions o WHERE o.pool_id = member.pool_id AND o.address = deletion.address)
       AND NOT EXISTS (SELECT FROM transactions t

@@ -257,7 +257,7 @@ describe('DELETE /users/me', () => {
     expect([await left(), (await app.sql('SELECT FROM account_deletions')).length]).toEqual([0, 0]);
   });
 
-  it('waits with a pool of which the indexer may not have seen all payments', async () => {
+  it('waits with a pool of which the indexer may not have seen all payments, and holds up nobody else', async () => {
     const contract = CONTRACTS.individual;
     await app.sql(
       `INSERT INTO chain_contracts (type, address, position, from_block, pools_by) VALUES ('individual', $1, 0, 0, 'account')`,
@@ -275,10 +275,20 @@ describe('DELETE /users/me', () => {
         ])
       ).map(({ type }) => type);
     await until(async () => (await left()).length === 2);
+    const other = await app.signIn();
+    for (let i = 0; i < 45; i++) await app.createPool(other, { type: 'cooperative' });
+    // One look goes over all that others have, whose turn may come before or after.
+    const looks = jest.spyOn(app.nest.get(Deletions), 'hurry').mockReturnValue();
+    await remove(other);
+    await app.sql(`UPDATE account_deletions SET waits_until = '-infinity'`);
     await app.nest.get(Deletions).complete();
+    looks.mockRestore();
+    expect(await app.sql('SELECT FROM pools WHERE owner_id = $1', [other.user.id])).toEqual([]);
+    expect(await app.sql('SELECT address FROM account_deletions')).toEqual([{ address: user.address }]);
     expect(await left()).toEqual(['individual', 'cooperative']);
     await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
       VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', 'infinity', 'infinity')`);
+    await app.sql(`UPDATE account_deletions SET waits_until = now()`);
     await app.nest.get(Deletions).complete();
     expect([await left(), await app.sql('SELECT FROM account_deletions')]).toEqual([[], []]);
     for (const table of ['chain_contracts', 'chain_cursor']) await app.sql(`DELETE FROM ${table}`);

@@ -191,7 +191,7 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       poolsBy: 'account',
       owner: addressOf(bench.saver),
       number: null,
-      isContract: false,
+      isInPlace: true,
     } as const;
     const build = ownCall('deposit', { contract: savings, own }, '', saver.address)!;
     expect(build(2n ** 128n - 1n)).toMatchObject({ name: 'deposit', to: savings });

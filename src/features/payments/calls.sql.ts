@@ -63,9 +63,15 @@ const OWN = `
   (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
       'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
       'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-      'isContract', coalesce(k.pool_id = p.id, false))
-    FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
-      AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own`;
+      'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
+        (SELECT n.pool_id = p.id FROM pool_names n
+          WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
+        NOT EXISTS (SELECT FROM pools o
+          WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
+        ELSE true END)
+    FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
+    -- A contract that is followed for other pools only is no reference contract for these.
+    ORDER BY k.type = p.type::text DESC LIMIT 1) AS own`;
 
 /** No row: the pool does not exist. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(

@@ -14,8 +14,8 @@ export interface OwnContract {
   owner: Address;
   /** Of the pool, once the contract has told it; for contracts that number their pools. */
   number: string | null;
-  /** Whether the contract is this pool; for contracts that are one. */
-  isContract: boolean;
+  /** Whether its payments are this pool's: it is the one that the contract is, or the account's there. */
+  isInPlace: boolean;
 }
 
 const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdraw', claim: 'claimYield' };
@@ -58,15 +58,15 @@ function dataOf(item: AbiFunction, values: CallValues): Hex {
 
 /** What the contract calls the pool; undefined if it does not know it yet, or is another pool. */
 function poolAt(
-  { poolsBy, owner, number, isContract }: OwnContract,
+  { poolsBy, owner, number, isInPlace }: OwnContract,
   contract: Address,
   poolId: string,
 ): Hex | bigint | undefined {
   switch (poolsBy) {
     case 'account':
-      return owner;
+      return isInPlace ? owner : undefined;
     case 'contract':
-      return isContract ? contract : undefined;
+      return isInPlace ? contract : undefined;
     case 'number':
       return number === null ? undefined : BigInt(number);
     case 'reference':

@@ -53,7 +53,7 @@ export async function followContracts(
       if (isLate) late.set(address, await blockBefore(source, start));
       logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
-  const { rows } = await client.query<{ led: boolean }>(REPLACE, [
+  const set = [
     cursor.epoch,
     wanted.map(({ type }) => type),
     wanted.map(({ address }) => address),
@@ -70,8 +70,17 @@ export async function followContracts(
     wanted.map(({ address }) => adapterOf(address)?.views?.total),
     wanted.map(({ address }) => adapterOf(address)?.calls),
     wanted.map(({ address }) => adapterOf(address)?.views?.price),
-  ]);
-  if (!rows[0].led) throw new LeadershipLost('another process leads');
+  ];
+  await client.query('BEGIN');
+  try {
+    await client.query(WAIT_FOR_POOLS);
+    const { rows } = await client.query<{ led: boolean }>(REPLACE, set);
+    if (!rows[0].led) throw new LeadershipLost('another process leads');
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
 }
 
 /**
@@ -81,9 +90,12 @@ export async function followContracts(
 const ITS_POOL = `coalesce(
   (SELECT n.pool_id FROM pool_names n WHERE n.stand_in = pool_stand_in(wanted.address, wanted.address)),
   (SELECT p.id FROM chain_contracts k JOIN pools p ON p.id = k.pool_id AND p.contract_address = k.address
-    WHERE k.address = wanted.address LIMIT 1),
-  (SELECT p.id FROM pools p WHERE p.contract_address = wanted.address
+    WHERE k.address = wanted.address AND p.type::text = wanted.type LIMIT 1),
+  (SELECT p.id FROM pools p WHERE p.contract_address = wanted.address AND p.type::text = wanted.type
     AND EXISTS (SELECT FROM pool_totals t WHERE t.contract = wanted.address) ORDER BY p.id LIMIT 1))`;
+
+/** Pools that are being made, as create_pools says: the next statement sees them, and those after it see the new set. */
+const WAIT_FOR_POOLS = `SELECT pg_advisory_xact_lock(hashtextextended('followed contracts', 0))`;
 
 /** One statement, so that only the current leader can change the set. */
 const REPLACE = `

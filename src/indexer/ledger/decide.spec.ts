@@ -46,8 +46,11 @@ const row = (id: string, requested = '100', account = SAVER): PoolState['announc
 const matches = (items: Item[], announced: PoolState['announced']): (string | undefined)[] =>
   decide(items, pools(announced), RULES).map(({ matched }) => matched?.id);
 
-it('refuses shares that their account is not known to have', () => {
-  const [{ outcome, reason }] = decide([event('SharesSold', '7', { shares: '7' })], pools(), RULES);
+it.each([
+  ['also where there is a pool', pools()],
+  ['where no pool will ever take them up', new Map()],
+])('refuses shares that their account is not known to have, %s', (_, known) => {
+  const [{ outcome, reason }] = decide([event('SharesSold', '7', { shares: '7' })], known, RULES);
   expect([outcome, reason]).toEqual(['REFUSED', 'more shares than the account is known to have']);
 });
 

@@ -150,10 +150,10 @@ function outcomeInDraw({ contract, drawId, kind }: ChainEvent, rules: Rules): Ou
 }
 
 function outcomeOfMovement(event: ChainEvent, pool: PoolState | undefined): Outcome {
-  if (!pool) return { outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
-  if (pool.contract !== event.contract) return refused('the pool is of another contract');
   const { kind } = event;
   if (isShareKind(kind)) return refused('more shares than the account is known to have');
+  if (!pool) return { outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
+  if (pool.contract !== event.contract) return refused('the pool is of another contract');
   if (!isPoolKind(kind)) return refused('unknown kind of event');
   const refusal = isCircleKind(kind) ? refuseInCircle(event, pool) : undefined;
   if (refusal) return refused(refusal);

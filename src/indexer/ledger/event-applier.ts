@@ -23,6 +23,8 @@ import { Tally, refusal } from './set-aside';
 const EVENTS_PER_SEARCH = 10_000;
 /** Time between two searches while every batch has events: a busy chain must not keep late pools from their money. */
 const SEARCH_MS = 1000;
+/** Events of pools that appear late take effect by and by: a contract that is one pool may have had any number before. */
+const MOST_APPEARED = 10_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
@@ -33,6 +35,17 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
 };
 
 /**
+ * Splits items into those whose turn it is, and those of pools that have earlier events than these waiting.
+ * @param last of the waiting events of these pools that are taken now; undefined: all are
+ */
+function byTurn(items: Item[], pools: ReadonlySet<string>, last?: Item): [now: Item[], later: Item[]] {
+  if (!last) return [items, []];
+  const end = items.indexOf(last) + 1;
+  const isLater = (item: Item, at: number): boolean => at >= end && pools.has(item.event.poolId ?? '');
+  return [items.filter((item, at) => !isLater(item, at)), items.filter(isLater)];
+}
+
+/**
  * Applies events within the transaction that moves the cursor: reads what the decisions depend on, decides, and writes
  * the results. The number of statements does not grow with the number of events.
  */
@@ -40,6 +53,8 @@ export class EventApplier {
   /** Where the search for new pools continues. */
   private lookedAt = FIRST_ID;
   private searchedAt = 0;
+  /** Pools that have appeared, and have more events than were taken yet. */
+  private unfinished: string[] = [];
   private readonly names: PoolNames;
 
   constructor(
@@ -59,18 +74,26 @@ export class EventApplier {
     await this.names.resolve(items, effective, isDue);
     const found = isDue ? await this.findAppeared() : [];
     const tally = new Tally();
-    if (items.length + found.length === 0) return tally;
+    if (items.length + found.length + this.unfinished.length === 0) return tally;
     const { pools, appeared } = await this.loadPools(items, found);
-    if (appeared.length > 0)
-      items = inChainOrder([...items, ...(await this.load(sql.LOAD_APPEARED, appeared))]);
+    let later: Item[] = [];
+    this.unfinished = [];
+    if (appeared.length > 0) {
+      const earlier = await this.load(sql.LOAD_APPEARED, appeared, MOST_APPEARED);
+      const last = earlier.at(MOST_APPEARED - 1);
+      if (last) this.unfinished = appeared;
+      [items, later] = byTurn(inChainOrder([...items, ...earlier]), new Set(appeared), last);
+    }
     const after = await this.write(items, pools, rules, tally);
+    // As if their pools were not there yet.
+    if (later.length > 0) await this.write(later, new Map(), rules, tally);
     tally.note('position', await applyToPositions(this.client, items, after, reach));
     await tally.keep(this.client);
     return tally;
   }
 
-  private async load(statement: string, parameter: unknown): Promise<Item[]> {
-    const { rows } = await this.client.query<EventRow>(statement, [parameter]);
+  private async load(statement: string, ...parameters: unknown[]): Promise<Item[]> {
+    const { rows } = await this.client.query<EventRow>(statement, parameters);
     return rows.map(keptItem);
   }
 
@@ -82,7 +105,7 @@ export class EventApplier {
     items: Item[],
     found: string[],
   ): Promise<{ pools: Map<string, PoolState>; appeared: string[] }> {
-    const ids = new Set(found);
+    const ids = new Set([...found, ...this.unfinished]);
     for (const { event } of items) if (event.poolId !== null) ids.add(event.poolId);
     if (ids.size === 0) return { pools: new Map(), appeared: [] };
     let rows = await this.lookUp(ids);

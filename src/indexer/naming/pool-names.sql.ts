@@ -33,25 +33,29 @@ export const FIND_LATE = `
 export const TIE = `
   WITH asked AS MATERIALIZED (
     SELECT DISTINCT contract, account FROM unnest($1::text[], $2::text[]) AS a(contract, account)
-  ), opened AS (
-    SELECT contract, account, name, block, log
-    FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[]) AS o(contract, account, name, block, log)
-    UNION ALL
-    SELECT contract, account, pool_name, block_number, log_index FROM chain_events JOIN asked USING (contract, account)
-    WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened' AND pool_name IS NOT NULL
-    UNION ALL
-    SELECT a.contract, a.account, e.pool_name, e.block_number, e.log_index
-    FROM asked a JOIN chain_events e ON e.pool_id = pool_stand_in(a.contract, a.account)
-    WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_name IS NOT NULL
-  ), first AS (
-    SELECT DISTINCT ON (contract, name) * FROM opened o
-    WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.stand_in = pool_stand_in(o.contract, o.name))
-    ORDER BY contract, name, block, log
   ), held AS MATERIALIZED (
     SELECT p.id, a.contract, a.account
     FROM asked a CROSS JOIN LATERAL (${poolsOf('a.contract', 'a.account')}) w JOIN pools p ON p.id = w.id
     WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)
     ORDER BY p.id FOR KEY SHARE OF p
+  ), openers AS MATERIALIZED (
+    -- Without a pool to tie, what waits is not read: it may be much.
+    SELECT DISTINCT contract, account FROM held
+  ), opened AS (
+    SELECT contract, account, name, block, log
+    FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[]) AS o(contract, account, name, block, log)
+    UNION ALL
+    SELECT contract, account, pool_name, block_number, log_index FROM chain_events JOIN openers USING (contract, account)
+    WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened' AND pool_name IS NOT NULL
+    UNION ALL
+    SELECT o.contract, o.account, e.pool_name, e.block_number, e.log_index FROM openers o CROSS JOIN LATERAL (
+      SELECT pool_name, block_number, log_index FROM chain_events
+      WHERE outcome = 'UNKNOWN_POOL' AND pool_id = pool_stand_in(o.contract, o.account) AND pool_name IS NOT NULL
+      ORDER BY block_number, log_index LIMIT 1) e
+  ), first AS (
+    SELECT DISTINCT ON (contract, name) * FROM opened o
+    WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.stand_in = pool_stand_in(o.contract, o.name))
+    ORDER BY contract, name, block, log
   ), tied AS (
     INSERT INTO pool_names (stand_in, contract, name, pool_id, block_number, log_index)
     SELECT pool_stand_in(contract, name), contract, name, id, block, log

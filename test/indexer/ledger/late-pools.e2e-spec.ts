@@ -1,0 +1,140 @@
+import { Client } from 'pg';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { EventApplier } from '#indexer/ledger/event-applier';
+import { TIE } from '#indexer/naming/pool-names.sql';
+import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
+
+const CONTRACT = `0x${'ab'.repeat(20)}`;
+const SAVER = `0x${'11'.repeat(20)}`;
+/** Of one unit each, with which the first pool of the contract begins. */
+const WAITING = 25_000;
+const STEP = 10_000;
+const EFFECTIVE = 10_000_000;
+
+describe('a contract that is one pool, and was paid much before anybody made the pool', () => {
+  let database: TestDatabase;
+  let [admin, client]: Client[] = [];
+  let applier: EventApplier;
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    [admin, client] = [database.url, urlAs(database.url, 'indexer')].map(
+      (connectionString) => new Client({ connectionString }),
+    );
+    await Promise.all([admin.connect(), client.connect()]);
+    applier = new EventApplier(client, new Set());
+    await admin.query(`
+      INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), '${SAVER}', now());
+      INSERT INTO chain_contracts (type, address, position, from_block, pools_by, adapter, numbered)
+      VALUES ('cooperative', '${CONTRACT}', 0, 0, 'contract', 'Kitty', false);
+      INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+      VALUES (1, '0x', ${EFFECTIVE}, '0x', now(), ${EFFECTIVE}, now());
+      INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+        pool_name, account, amount, outcome, reason)
+      SELECT n, 0, '0x' || n, to_timestamp(1700000000 + n), '0x' || n, '${CONTRACT}', n, 'Deposited',
+        pool_stand_in('${CONTRACT}', '${CONTRACT}'), '${CONTRACT}', '${SAVER}', 1, 'UNKNOWN_POOL', 'no such pool yet'
+      FROM generate_series(1, ${WAITING}) n;
+      INSERT INTO set_aside_counts VALUES ('UNKNOWN_POOL', ${WAITING}) ON CONFLICT (outcome) DO UPDATE SET count = ${WAITING};
+      ANALYZE`);
+  });
+  afterAll(async () => {
+    await Promise.all([admin?.end(), client?.end()]);
+    await database?.drop();
+  });
+
+  const apply = async (...events: ChainEvent[]): Promise<Map<string, number>> => {
+    await client.query('BEGIN');
+    const { anomalies } = await applier.apply(events, { effective: EFFECTIVE, journalAbove: EFFECTIVE });
+    await client.query('COMMIT');
+    return anomalies;
+  };
+  const outcomes = async (): Promise<Record<string, number>> => {
+    const { rows } = await admin.query<{ counts: Record<string, number> }>(
+      `SELECT json_object_agg(outcome, n) AS counts FROM (
+         SELECT outcome, count(*)::int AS n FROM chain_events GROUP BY 1) counted`,
+    );
+    return rows[0].counts;
+  };
+  const event = async (n: number, kind: 'Deposited' | 'Withdrawn', amount: number): Promise<ChainEvent> => {
+    const { rows } = await admin.query<{ id: string }>(
+      `SELECT replace(pool_stand_in($1, $1)::text, '-', '') AS id`,
+      [CONTRACT],
+    );
+    const nothing = [
+      'ref',
+      'drawId',
+      'fee',
+      'aprBps',
+      'drawTime',
+      'circleId',
+      'collateral',
+      'period',
+      'place',
+      'shares',
+    ];
+    return {
+      blockNumber: WAITING + n,
+      logIndex: 0,
+      blockHash: `0x${WAITING + n}`,
+      time: 1_800_000_000 + n,
+      txHash: `0x${WAITING + n}`,
+      contract: CONTRACT,
+      seq: WAITING + n,
+      kind,
+      poolId: rows[0].id,
+      poolName: CONTRACT,
+      account: SAVER,
+      amount: `${amount}`,
+      ...Object.fromEntries(nothing.map((field) => [field, null])),
+    } as ChainEvent;
+  };
+
+  it('has nothing of that read while there is no pool', async () => {
+    await apply(await event(1, 'Deposited', 1));
+    expect(await outcomes()).toEqual({ UNKNOWN_POOL: WAITING + 1 });
+    const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${TIE}`, [
+      [CONTRACT],
+      [CONTRACT],
+      [CONTRACT],
+      [CONTRACT],
+      [CONTRACT],
+      [WAITING + 1],
+      [0],
+    ]);
+    const read = (node: Plan): number =>
+      (node['Relation Name'] === 'chain_events' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
+      (node.Plans ?? []).reduce((sum, each) => sum + read(each), 0);
+    expect(read((rows[0]['QUERY PLAN'] as { Plan: Plan }[])[0].Plan)).toBe(0);
+  });
+
+  it('has it applied in steps once there is one, and what comes meanwhile behind it', async () => {
+    await admin.query(
+      `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+       SELECT gen_random_uuid(), 'cooperative', id, '${CONTRACT}', now(), now() FROM users`,
+    );
+    // The search goes round, and may be behind these.
+    for (let turn = 0; turn < 3 && !('APPLIED' in (await outcomes())); turn += 1) await apply();
+    const all = WAITING + 1;
+    expect(await outcomes()).toEqual({ APPLIED: STEP, UNKNOWN_POOL: all - STEP });
+    // All that was ever paid: too much for what is applied now.
+    await apply(await event(2, 'Withdrawn', all));
+    expect(await outcomes()).toEqual({ APPLIED: 2 * STEP, UNKNOWN_POOL: all + 1 - 2 * STEP });
+    await apply(await event(3, 'Deposited', 7));
+    expect(await outcomes()).toEqual({ APPLIED: all + 2 });
+    await apply();
+    const { rows } = await admin.query(
+      `SELECT p.balance, o.balance AS held, p.deposit_count AS deposits, p.withdrawal_count AS withdrawals, c.count AS "setAside"
+       FROM pools p JOIN positions o ON o.pool_id = p.id JOIN set_aside_counts c ON c.outcome = 'UNKNOWN_POOL'`,
+    );
+    expect(rows).toEqual([
+      { balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' },
+    ]);
+  });
+});
+
+interface Plan {
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  Plans?: Plan[];
+}

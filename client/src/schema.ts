@@ -2096,7 +2096,7 @@ export interface components {
             data: components["schemas"]["PoolDetail"];
         };
         YieldReport: {
-            /** @description Accrued since the pool was created */
+            /** @description Accrued since the pool was created; of a vault, what was claimed and can be */
             totalYield: string;
             /** @description Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim */
             claimableYield: string;
@@ -2463,6 +2463,7 @@ export interface components {
             totalDeposits: string;
             /** @description The part of totalDeposits that is not on the chain yet */
             pendingDeposits: string;
+            /** @description As in /analytics/user, of all pools */
             totalYield: string;
             /** @description Percent, plain mean over the pools of the token */
             averageAPR: number;
@@ -2474,6 +2475,7 @@ export interface components {
             totalDeposits: string;
             /** @description The part of totalDeposits that is not on the chain yet */
             pendingDeposits: string;
+            /** @description As in /analytics/user, of all pools */
             totalYield: string;
             /** @description Percent, plain mean over the pools of the token */
             averageAPR: number;
@@ -2508,7 +2510,7 @@ export interface components {
             totalDeposited: string;
             /** @description The part of totalDeposited that is not on the chain yet */
             pendingDeposits: string;
-            /** @description Accrued on the caller's own pools */
+            /** @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out */
             totalYield: string;
             /** @description Yield claimed by the caller */
             yieldEarned: string;
@@ -2523,7 +2525,7 @@ export interface components {
             totalDeposited: string;
             /** @description The part of totalDeposited that is not on the chain yet */
             pendingDeposits: string;
-            /** @description Accrued on the caller's own pools */
+            /** @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out */
             totalYield: string;
             /** @description Yield claimed by the caller */
             yieldEarned: string;

@@ -151,8 +151,11 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     return503OnClosing: false,
     trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
     rewriteUrl: ({ url = '/' }: IncomingMessage) => {
-      // Every path works with and without a leading /api.
-      const path = url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/');
+      // Of the absolute form only the path counts (RFC 9112, 3.2.2). Every path works with and without a leading /api.
+      const path = url
+        .replace(/^https?:\/\/[^/?#]*/i, '')
+        .replace(/^\/api(?=[/?]|$)/, '')
+        .replace(/^(?!\/)/, '/');
       // The router rejects malformed URLs before hooks run. Escape them so that a hook can count, log and reject
       // them.
       return isDecodable(url) ? path : path.replaceAll('%', '%25');

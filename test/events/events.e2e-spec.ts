@@ -272,6 +272,20 @@ it('allows a user so many streams at once, others theirs, and gives the place ba
   await until(async () => (await follow(owner)).status === 200);
 });
 
+it('answers HEAD with what a stream begins with, and opens none', async () => {
+  for (let i = 0; i < 5; i += 1) {
+    const answer = await fetch(`http://127.0.0.1:${app.port}/events`, {
+      method: 'HEAD',
+      headers: bearer(owner),
+    });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+    ]);
+  }
+  expect((await follow(owner)).status).toBe(200);
+});
+
 it('ends streams of sessions that end', async () => {
   const user = await app.signIn();
   const [reader, other] = [await follow(user), await follow(owner)];

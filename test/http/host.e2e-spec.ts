@@ -56,6 +56,14 @@ describe.each(TARGETS)('a request for %s', (target) => {
   });
 });
 
+it.each(['http://a/health/live', 'HTTP://a:80/api/health/live?', 'https://a/health/live/'])(
+  'a request for %s is one for its path',
+  async (target) => {
+    const { status, body } = await send(`GET ${target} HTTP/1.1`, 'Host: a');
+    expect([status, body]).toEqual([200, { status: 'alive' }]);
+  },
+);
+
 it.each([
   '',
   'a b',

@@ -47,6 +47,7 @@ it('the same request written differently is the same request', async () => {
     { members: [two, one] },
     { members: [one.toLowerCase(), two, one, user.address] },
     { unknown: 1 },
+    { contract: null, autoCompound: null },
   ])
     expect((await create(key, same)).body).toEqual(first.body);
   const prefixed = await app.post('/api/pools', body, user, { 'idempotency-key': key });

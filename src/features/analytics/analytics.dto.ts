@@ -18,7 +18,7 @@ class PoolSums {
   totalDeposits: string;
   @ApiProperty({ pattern: AMOUNT, description: 'The part of totalDeposits that is not on the chain yet' })
   pendingDeposits: string;
-  @ApiProperty({ pattern: AMOUNT }) totalYield: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'As in /analytics/user, of all pools' }) totalYield: string;
   @ApiProperty({ description: 'Percent, plain mean over the pools of the token' }) averageAPR: number;
 }
 
@@ -51,7 +51,12 @@ class UserSums {
   totalDeposited: string;
   @ApiProperty({ pattern: AMOUNT, description: 'The part of totalDeposited that is not on the chain yet' })
   pendingDeposits: string;
-  @ApiProperty({ pattern: AMOUNT, description: "Accrued on the caller's own pools" }) totalYield: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description:
+      "Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out",
+  })
+  totalYield: string;
   @ApiProperty({ pattern: AMOUNT, description: 'Yield claimed by the caller' }) yieldEarned: string;
   @ApiProperty({ type: 'integer', description: 'Own pools with a balance' }) activePoolsCount: number;
   @ApiProperty({ description: 'Percent, plain mean over own pools of the token' }) averageAPR: number;

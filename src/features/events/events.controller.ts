@@ -14,6 +14,7 @@ import { Tickets } from './tickets';
 
 /** Must be longer than the time between pings. Other requests have a shorter limit. */
 const SOCKET_TIMEOUT_MS = 60_000;
+const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 const EXAMPLE = `id: 0000000003e9-000000000011-0001
 event: draw.closed
@@ -76,6 +77,11 @@ export class EventsController {
     @Headers('last-event-id') lastEventId: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    if (reply.request.method === 'HEAD') {
+      // As GET would begin, without a stream that never ends.
+      await reply.headers(STREAM_HEADERS).send();
+      return;
+    }
     const leave = this.places.take(session.userId, reply.request.ip ?? '');
     try {
       const { place, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
@@ -84,8 +90,7 @@ export class EventsController {
       raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
-        'content-type': 'text/event-stream; charset=utf-8',
-        'x-accel-buffering': 'no',
+        ...STREAM_HEADERS,
       });
       const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, place);
       if (isGap) stream.reload(present);

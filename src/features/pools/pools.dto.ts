@@ -174,7 +174,11 @@ export class PoolDetail extends PoolFields {
 }
 
 export class YieldReport {
-  @ApiProperty({ pattern: AMOUNT, description: 'Accrued since the pool was created' }) totalYield: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description: 'Accrued since the pool was created; of a vault, what was claimed and can be',
+  })
+  totalYield: string;
   @ApiProperty({
     pattern: AMOUNT,
     description:

@@ -150,7 +150,8 @@ export class PoolsService {
       await this.written(this.database.writeJoined(CREATE_POOLS, values));
     } else {
       const { type, autoCompound, contract } = request;
-      const asked = contract === undefined ? [] : [contractAddress];
+      // null is as absent.
+      const asked = typeof contract === 'string' ? [contractAddress] : [];
       const requestHash = createHash('sha256')
         .update(JSON.stringify([type, amount, autoCompound, [...members].sort(), ...asked]))
         .digest('hex');

@@ -74,8 +74,14 @@ export async function runIndexer(
     throw error;
   };
   const ended = new Promise<void>((resolve, reject) => {
-    const stop = (): void => void close().then(resolve, reject);
-    process.on('SIGTERM', stop).on('SIGINT', stop).on('disconnect', stop);
+    const stop = (signal = 'disconnect'): void => {
+      if (!closing) logger.info({ signal }, 'stopping');
+      close().then(resolve, reject);
+    };
+    process
+      .on('SIGTERM', stop)
+      .on('SIGINT', stop)
+      .on('disconnect', () => stop());
     app.get(Indexer).ended.catch(closeAfter).catch(reject);
   });
   const listening = app.listen(environment.INDEXER_PORT, environment.HOST).catch(closeAfter);

@@ -44,9 +44,10 @@ export async function createKeeper(
 /** Runs until a signal. The application is closed then, whatever the reason. @throws WrongChain, and what listening throws */
 export async function runKeeper(environment: KeeperEnvironment, logger: Logger): Promise<void> {
   const app = await createKeeper(environment, logger);
-  const stopped = new Promise<void>((resolve) => {
+  const stopped = new Promise<string>((resolve) => {
     process.on('SIGTERM', resolve).on('SIGINT', resolve);
   });
+  void stopped.then((signal) => logger.info({ signal }, 'stopping'));
   try {
     await app.listen(environment.KEEPER_PORT, environment.HOST);
     await Promise.race([stopped, app.get(Keeper).ended]);

@@ -1,12 +1,13 @@
 import { Client } from 'pg';
 import { requireSchema } from '#platform/migrating/schema';
 import { checkSettings, startOptions } from '#platform/postgres/connection-settings';
+import { pause } from '#platform/timing/waits';
 
 /** Key of the session advisory lock that the leading indexer holds. */
 const LEADER_LOCK = 4_361_001;
 /** A standby ends the connection of a leader whose heartbeat is older than this. */
 const STALE_BEAT_S = 10;
-/** Time between checks of the leader's heartbeat. */
+/** Time between two tries, and two checks of the leader's heartbeat. */
 const CHECK_MS = 500;
 
 /** The planner's defaults and no statement timeout, as a batch may take long. */
@@ -43,21 +44,18 @@ export async function connect(url: string): Promise<Client> {
 }
 
 /**
- * Waits until this connection holds the lock. The lock belongs to the connection that writes the batches, so a leader
- * that died or was cut off loses it. The connection of a leader that hangs (stopped, or its machine gone) is ended when
+ * Waits until this connection holds the lock. It tries again and again, as each wait that times out would be an error in
+ * PostgreSQL's log. The lock belongs to the connection that writes the batches, so a leader that died or was cut off loses
+ * it. The connection of a leader that hangs (stopped, or its machine gone) is ended when
  * its heartbeat is stale, but not in the middle of a long batch: then its backend is active.
  * @returns false when told to stop before that
  */
 export async function becomeLeader(client: Client, stopping: () => boolean): Promise<boolean> {
-  await client.query(`SET lock_timeout = ${CHECK_MS}`);
   while (!stopping()) {
-    try {
-      await client.query('SELECT pg_advisory_lock($1)', [LEADER_LOCK]);
-      await client.query('SET lock_timeout = 0');
-      return true;
-    } catch (error) {
-      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-    }
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+      LEADER_LOCK,
+    ]);
+    if (rows[0].locked) return true;
     await client.query(
       `SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
        WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted AND a.datname = current_database()
@@ -65,8 +63,7 @@ export async function becomeLeader(client: Client, stopping: () => boolean): Pro
          AND greatest(a.state_change, (SELECT beat_at FROM chain_cursor)) < now() - make_interval(secs => $2)`,
       [LEADER_LOCK, STALE_BEAT_S],
     );
+    await pause(CHECK_MS);
   }
   return false;
 }
-
-const LOCK_NOT_AVAILABLE = '55P03';

@@ -85,7 +85,7 @@ describe('processes', () => {
     const name = new URL(bench.database.url).pathname.slice(1);
     await bench.sql(`CREATE SCHEMA unlocked; GRANT USAGE ON SCHEMA unlocked TO PUBLIC`);
     await bench.sql(
-      `CREATE FUNCTION unlocked.pg_advisory_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT'`,
+      `CREATE FUNCTION unlocked.pg_try_advisory_lock(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`,
     );
     await bench.sql(`ALTER DATABASE "${name}" SET search_path = unlocked, public, pg_catalog`);
     const both = [bench.indexer(), bench.indexer()];

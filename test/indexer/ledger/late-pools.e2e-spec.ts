@@ -126,9 +126,7 @@ describe('a contract that is one pool, and was paid much before anybody made the
       `SELECT p.balance, o.balance AS held, p.deposit_count AS deposits, p.withdrawal_count AS withdrawals, c.count AS "setAside"
        FROM pools p JOIN positions o ON o.pool_id = p.id JOIN set_aside_counts c ON c.outcome = 'UNKNOWN_POOL'`,
     );
-    expect(rows).toEqual([
-      { balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' },
-    ]);
+    expect(rows).toEqual([{ balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' }]);
   });
 });
 

@@ -46,8 +46,8 @@ export async function connect(url: string): Promise<Client> {
 /**
  * Waits until this connection holds the lock. It tries again and again, as each wait that times out would be an error in
  * PostgreSQL's log. The lock belongs to the connection that writes the batches, so a leader that died or was cut off loses
- * it. The connection of a leader that hangs (stopped, or its machine gone) is ended when
- * its heartbeat is stale, but not in the middle of a long batch: then its backend is active.
+ * it. The connection of a leader that hangs (stopped, or its machine gone) is ended when its heartbeat is stale, but not in
+ * the middle of a long batch: then its backend is active.
  * @returns false when told to stop before that
  */
 export async function becomeLeader(client: Client, stopping: () => boolean): Promise<boolean> {

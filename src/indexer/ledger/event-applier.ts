@@ -23,7 +23,10 @@ import { Tally, refusal } from './set-aside';
 const EVENTS_PER_SEARCH = 10_000;
 /** Time between two searches while every batch has events: a busy chain must not keep late pools from their money. */
 const SEARCH_MS = 1000;
-/** Events of pools that appear late take effect by and by: a contract that is one pool may have had any number before. */
+/**
+ * Events of pools that appear late take effect by and by, of each as many as of others: a contract that is one pool may
+ * have had any number before.
+ */
 const MOST_APPEARED = 10_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -34,15 +37,29 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
   appeared: boolean;
 };
 
-/**
- * Splits items into those whose turn it is, and those of pools that have earlier events than these waiting.
- * @param last of the waiting events of these pools that are taken now; undefined: all are
- */
-function byTurn(items: Item[], pools: ReadonlySet<string>, last?: Item): [now: Item[], later: Item[]] {
-  if (!last) return [items, []];
-  const end = items.indexOf(last) + 1;
-  const isLater = (item: Item, at: number): boolean => at >= end && pools.has(item.event.poolId ?? '');
-  return [items.filter((item, at) => !isLater(item, at)), items.filter(isLater)];
+/** The last of the events that are taken now of each pool that has more than `most`. */
+function lastOfEach(earlier: Item[], most: number): Map<string, Item> {
+  const counts = new Map<string, number>();
+  const last = new Map<string, Item>();
+  for (const item of earlier) {
+    const pool = item.event.poolId!;
+    const count = (counts.get(pool) ?? 0) + 1;
+    counts.set(pool, count);
+    if (count === most) last.set(pool, item);
+  }
+  return last;
+}
+
+/** Splits items in chain order into those whose turn it is, and those behind the last one of their pool. */
+function byTurn(items: Item[], last: ReadonlyMap<string, Item>): [now: Item[], later: Item[]] {
+  const over = new Set<string>();
+  const turns: [Item[], Item[]] = [[], []];
+  for (const item of items) {
+    const pool = item.event.poolId ?? '';
+    turns[over.has(pool) ? 1 : 0].push(item);
+    if (last.get(pool) === item) over.add(pool);
+  }
+  return turns;
 }
 
 /**
@@ -79,10 +96,11 @@ export class EventApplier {
     let later: Item[] = [];
     this.unfinished = [];
     if (appeared.length > 0) {
-      const earlier = await this.load(sql.LOAD_APPEARED, appeared, MOST_APPEARED);
-      const last = earlier.at(MOST_APPEARED - 1);
-      if (last) this.unfinished = appeared;
-      [items, later] = byTurn(inChainOrder([...items, ...earlier]), new Set(appeared), last);
+      const share = Math.max(1, Math.floor(MOST_APPEARED / appeared.length));
+      const earlier = await this.load(sql.LOAD_APPEARED, appeared, share);
+      const last = lastOfEach(earlier, share);
+      this.unfinished = [...last.keys()];
+      [items, later] = byTurn(inChainOrder([...items, ...earlier]), last);
     }
     const after = await this.write(items, pools, rules, tally);
     // As if their pools were not there yet.

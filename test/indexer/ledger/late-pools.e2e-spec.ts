@@ -5,9 +5,11 @@ import { TIE } from '#indexer/naming/pool-names.sql';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
 
 const CONTRACT = `0x${'ab'.repeat(20)}`;
+const OTHER = `0x${'cd'.repeat(20)}`;
 const SAVER = `0x${'11'.repeat(20)}`;
 /** Of one unit each, with which the first pool of the contract begins. */
 const WAITING = 25_000;
+const FEW = 3;
 const STEP = 10_000;
 const EFFECTIVE = 10_000_000;
 
@@ -107,24 +109,36 @@ describe('a contract that is one pool, and was paid much before anybody made the
     expect(read((rows[0]['QUERY PLAN'] as { Plan: Plan }[])[0].Plan)).toBe(0);
   });
 
-  it('has it applied in steps once there is one, and what comes meanwhile behind it', async () => {
-    await admin.query(
-      `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-       SELECT gen_random_uuid(), 'cooperative', id, '${CONTRACT}', now(), now() FROM users`,
-    );
-    // The search goes round, and may be behind these.
-    for (let turn = 0; turn < 3 && !('APPLIED' in (await outcomes())); turn += 1) await apply();
+  it('has it applied in steps once there is one, what comes meanwhile behind it, and holds up no other pool', async () => {
+    // Another pool was paid late, also before it was made. The search, which begins anew here, finds both at once.
+    const other = '00000000-0000-0000-0000-000000000001';
+    await admin.query(`
+      INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+        account, amount, outcome, reason)
+      SELECT ${WAITING} + 9, n, '0x', to_timestamp(1800000000), '0x' || n, '${OTHER}', n, 'Deposited', '${other}', '${SAVER}', 3,
+        'UNKNOWN_POOL', 'no such pool yet' FROM generate_series(1, ${FEW}) n;
+      UPDATE set_aside_counts SET count = count + ${FEW} WHERE outcome = 'UNKNOWN_POOL';
+      INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+      SELECT p.id, 'cooperative', u.id, p.contract, now(), now()
+      FROM users u, (VALUES (gen_random_uuid(), '${CONTRACT}'), ('${other}'::uuid, '${OTHER}')) p (id, contract)`);
+    applier = new EventApplier(client, new Set());
+    await apply();
     const all = WAITING + 1;
-    expect(await outcomes()).toEqual({ APPLIED: STEP, UNKNOWN_POOL: all - STEP });
+    // Each gets as much of a step as the other.
+    let applied = STEP / 2 + FEW;
+    expect(await outcomes()).toEqual({ APPLIED: applied, UNKNOWN_POOL: all - STEP / 2 });
     // All that was ever paid: too much for what is applied now.
     await apply(await event(2, 'Withdrawn', all));
-    expect(await outcomes()).toEqual({ APPLIED: 2 * STEP, UNKNOWN_POOL: all + 1 - 2 * STEP });
+    applied += STEP;
+    expect(await outcomes()).toEqual({ APPLIED: applied, UNKNOWN_POOL: all + 1 + FEW - applied });
     await apply(await event(3, 'Deposited', 7));
-    expect(await outcomes()).toEqual({ APPLIED: all + 2 });
+    await apply();
+    expect(await outcomes()).toEqual({ APPLIED: all + 2 + FEW });
     await apply();
     const { rows } = await admin.query(
       `SELECT p.balance, o.balance AS held, p.deposit_count AS deposits, p.withdrawal_count AS withdrawals, c.count AS "setAside"
-       FROM pools p JOIN positions o ON o.pool_id = p.id JOIN set_aside_counts c ON c.outcome = 'UNKNOWN_POOL'`,
+       FROM pools p JOIN positions o ON o.pool_id = p.id JOIN set_aside_counts c ON c.outcome = 'UNKNOWN_POOL'
+       WHERE p.contract_address = '${CONTRACT}'`,
     );
     expect(rows).toEqual([{ balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' }]);
   });

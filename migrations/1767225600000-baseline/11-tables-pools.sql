@@ -26,7 +26,8 @@ CREATE TABLE pools (
   CONSTRAINT pools_pkey PRIMARY KEY (id),
   CONSTRAINT pools_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users (id)
 ) WITH (fillfactor = 85);
-CREATE INDEX pools_owner_id_idx ON pools (owner_id);
+-- With the contract, as some have a place for one pool of each owner.
+CREATE INDEX pools_owner_id_idx ON pools (owner_id, contract_address, id);
 COMMENT ON TABLE pools IS 'Pools, each with sums that are derived from its transactions, accruals and members';
 
 CREATE TABLE pool_members (

@@ -10,7 +10,6 @@ DECLARE
   deposit transactions;
   named_by text;
   waiting integer;
-  turn integer := 1;
 BEGIN
   SELECT u.address INTO owner FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = pool;
   IF owner IS NULL THEN
@@ -51,15 +50,6 @@ BEGIN
         AND c.beat_at > now() - interval '15 seconds' AND c.progress_at > now() - interval '20 seconds') THEN
       RETURN 'unknown';
     END IF;
-    -- As pools are tied: the n-th name that waits goes to the n-th of the owner's pools there that have none.
-    IF named_by = 'contract' THEN
-      SELECT 1 + (k.pool_id IS DISTINCT FROM pool)::integer INTO turn FROM chain_contracts k
-      WHERE k.address = gone.contract_address AND k.type = gone.type::text;
-    ELSE
-      SELECT count(*) INTO turn FROM pools p WHERE p.owner_id = gone.owner_id
-        AND p.contract_address = gone.contract_address AND p.id <= pool
-        AND NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id);
-    END IF;
     IF named_by = 'number' THEN
       SELECT count(*) INTO waiting FROM chain_events e WHERE e.outcome IN ('UNKNOWN_POOL', 'WAITING')
         AND e.kind = 'PoolOpened' AND e.contract = gone.contract_address AND e.account = owner;
@@ -71,7 +61,17 @@ BEGIN
         AND (EXISTS (SELECT FROM chain_events e WHERE e.outcome = 'WAITING' AND e.pool_id = stand_in.id)
           OR EXISTS (SELECT FROM chain_events e WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = stand_in.id));
     END IF;
-    IF waiting >= turn THEN RETURN 'not_empty'; END IF;
+    -- As pools are tied: the n-th name that waits goes to the n-th of the owner's pools there that have none.
+    IF waiting > 0 AND (CASE named_by
+      WHEN 'contract' THEN EXISTS (SELECT FROM chain_contracts k
+        WHERE k.address = gone.contract_address AND k.pool_id = pool)
+      ELSE pool IN (SELECT p.id FROM pools p
+        WHERE p.owner_id = gone.owner_id AND p.contract_address = gone.contract_address
+          AND NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)
+        ORDER BY p.id LIMIT waiting)
+      END) THEN
+      RETURN 'not_empty';
+    END IF;
   END IF;
 
   INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, deposit_id,

@@ -9,6 +9,7 @@ import { User } from '#features/access/user.entity';
 @Entity('pools', {
   comment: 'Pools, each with sums that are derived from its transactions, accruals and members',
 })
+@Index('pools_owner_id_idx', ['ownerId', 'contractAddress', 'id'])
 export class Pool {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'pools_pkey' })
@@ -18,7 +19,6 @@ export class Pool {
   type: PoolType;
 
   @Column('uuid', { name: 'owner_id' })
-  @Index('pools_owner_id_idx')
   ownerId: string;
 
   @ManyToOne(() => User)

@@ -46,6 +46,8 @@ export interface Rules {
   /** Events of later blocks wait. */
   effective: number;
   lotteries: ReadonlySet<string>;
+  /** Events that wait until earlier ones of their pools are in: of pools that appeared late, and had many. */
+  later?: ReadonlySet<ChainEvent>;
 }
 
 /** JavaScript cannot read larger ids from JSON exactly. */
@@ -137,7 +139,10 @@ export function outcomeOf(event: ChainEvent, pools: Map<string, PoolState>, rule
   if (event.drawId !== null) return outcomeInDraw(event, rules);
   // Its adapter failed.
   if (event.poolId === null) return refused('unreadable event');
-  return outcomeOfMovement(event, pools.get(event.poolId));
+  const pool = pools.get(event.poolId);
+  if (rules.later?.has(event))
+    return { outcome: 'UNKNOWN_POOL', reason: 'earlier events of its pool come first', pool };
+  return outcomeOfMovement(event, pool);
 }
 
 const refused = (reason: string): Outcome => ({ outcome: 'REFUSED', reason });

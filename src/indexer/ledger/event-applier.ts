@@ -37,29 +37,29 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
   appeared: boolean;
 };
 
-/** The last of the events that are taken now of each pool that has more than `most`. */
-function lastOfEach(earlier: Item[], most: number): Map<string, Item> {
+/** The last event that is taken now of each pool of which `most` are, as it may have more. */
+function lastOfEach(earlier: Item[], most: number): Map<string, ChainEvent> {
   const counts = new Map<string, number>();
-  const last = new Map<string, Item>();
-  for (const item of earlier) {
-    const pool = item.event.poolId!;
+  const last = new Map<string, ChainEvent>();
+  for (const { event } of earlier) {
+    const pool = event.poolId!;
     const count = (counts.get(pool) ?? 0) + 1;
     counts.set(pool, count);
-    if (count === most) last.set(pool, item);
+    if (count === most) last.set(pool, event);
   }
   return last;
 }
 
-/** Splits items in chain order into those whose turn it is, and those behind the last one of their pool. */
-function byTurn(items: Item[], last: ReadonlyMap<string, Item>): [now: Item[], later: Item[]] {
+/** Of items in chain order, the events behind the last one of their pool. */
+function behind(items: Item[], last: ReadonlyMap<string, ChainEvent>): Set<ChainEvent> {
   const over = new Set<string>();
-  const turns: [Item[], Item[]] = [[], []];
-  for (const item of items) {
-    const pool = item.event.poolId ?? '';
-    turns[over.has(pool) ? 1 : 0].push(item);
-    if (last.get(pool) === item) over.add(pool);
+  const events = new Set<ChainEvent>();
+  for (const { event } of items) {
+    const pool = event.poolId ?? '';
+    if (over.has(pool)) events.add(event);
+    if (last.get(pool) === event) over.add(pool);
   }
-  return turns;
+  return events;
 }
 
 /**
@@ -93,19 +93,19 @@ export class EventApplier {
     const tally = new Tally();
     if (items.length + found.length + this.unfinished.length === 0) return tally;
     const { pools, appeared } = await this.loadPools(items, found);
-    let later: Item[] = [];
+    let later = new Set<ChainEvent>();
     this.unfinished = [];
     if (appeared.length > 0) {
       const share = Math.max(1, Math.floor(MOST_APPEARED / appeared.length));
       const earlier = await this.load(sql.LOAD_APPEARED, appeared, share);
       const last = lastOfEach(earlier, share);
       this.unfinished = [...last.keys()];
-      [items, later] = byTurn(inChainOrder([...items, ...earlier]), last);
+      items = inChainOrder([...items, ...earlier]);
+      later = behind(items, last);
     }
-    const after = await this.write(items, pools, rules, tally);
-    // As if their pools were not there yet.
-    if (later.length > 0) await this.write(later, new Map(), rules, tally);
-    tally.note('position', await applyToPositions(this.client, items, after, reach));
+    const after = await this.write(items, pools, { ...rules, later }, tally);
+    const taken = later.size > 0 ? items.filter(({ event }) => !later.has(event)) : items;
+    tally.note('position', await applyToPositions(this.client, taken, after, reach));
     await tally.keep(this.client);
     return tally;
   }

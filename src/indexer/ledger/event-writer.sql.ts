@@ -122,7 +122,10 @@ export const RESTORE_POOLS = 'SELECT restore_pools($1::uuid[], $2::text[]) AS co
 /** Events that now have enough confirmations. Parameter: the last block that takes effect. */
 export const LOAD_CONFIRMED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1`;
-/** The first events of pools that were unknown until now, of each in the order of the chain. Parameters: pool ids, how many of each. */
+/**
+ * The first events of pools that were unknown until now, of each in the order of the chain. Parameters: pool ids, how many
+ * of each.
+ */
 export const LOAD_APPEARED = `
   SELECT e.* FROM unnest($1::uuid[]) AS p(id) CROSS JOIN LATERAL (
     SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = p.id

@@ -10,10 +10,12 @@ export class Tally {
   private readonly counts = new Map<EventOutcome, number>();
 
   add(decisions: Decision[]): void {
-    for (const { event, before, outcome, matched } of decisions) {
+    for (const { event, before, outcome, matched, pool } of decisions) {
       if (before) this.change(before, -1);
       this.change(outcome, 1);
-      if (isSetAside(outcome) && before !== outcome) this.note(outcome.toLowerCase());
+      // One that only waits for its turn surprises nobody.
+      const waits = outcome === 'UNKNOWN_POOL' && pool !== undefined;
+      if (isSetAside(outcome) && before !== outcome && !waits) this.note(outcome.toLowerCase());
       if (matched && matched.requested !== event.amount) this.note('amount');
     }
   }

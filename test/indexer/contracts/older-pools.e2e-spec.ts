@@ -6,8 +6,8 @@ import { type DevClient, artifacts, deploy, devAccount } from '#dev/deploy';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../../scripts/compile-contracts';
 import { type Response, type SignedIn, TEN, TestApp, indexerSettings, until } from '../../support/app';
-import { ChainBench, eventually } from '../../support/chain/chain-bench';
-import { addPool, call } from '../../support/chain/foreign-pools';
+import { ChainBench } from '../../support/chain/chain-bench';
+import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
 import type { Wallet } from '../../support/wallet';
 
 jest.setTimeout(120_000);
@@ -35,13 +35,7 @@ describe('pools of contracts that name them', () => {
   };
   const create = (as: SignedIn, contract: Address): Promise<Response> =>
     app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract }, as);
-  /** As clients do while an indexer that has just started cannot tell what was paid. */
-  const cancel = (pool: string): Promise<Response> =>
-    eventually(
-      'what was paid',
-      () => app.send({ method: 'DELETE', url: `/pools/${pool}`, as: saver }),
-      ({ body }) => body.code !== 'chain_unknown',
-    );
+  const cancel = (pool: string): Promise<Response> => cancelOnceKnown(app, pool, saver);
   const at = (client: DevClient, { abi }: { abi: Abi }, address: Address, name: string, ...args: unknown[]) =>
     call(client, { abi, address }, name, ...args);
   const paid = (...pools: string[]): Promise<unknown[]> =>

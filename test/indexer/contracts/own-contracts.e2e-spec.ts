@@ -8,7 +8,7 @@ import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app'
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { ChainBench, eventually } from '../../support/chain/chain-bench';
 import { RpcProxy } from '../../support/chain/chain-proxy';
-import { addPool, call } from '../../support/chain/foreign-pools';
+import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 import type { Wallet } from '../../support/wallet';
 
@@ -42,13 +42,6 @@ describe('a contract that is one pool', () => {
   const create = (as: SignedIn, contract: Address, fields: object = {}) =>
     app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract, ...fields }, as);
   const cancel = (pool: string) => app.send({ method: 'DELETE', url: `/pools/${pool}`, as: saver });
-  /** As clients do while an indexer that has just started cannot tell what was paid. */
-  const cancelOnceKnown = (pool: string) =>
-    eventually(
-      'what was paid',
-      () => cancel(pool),
-      ({ body }) => body.code !== 'chain_unknown',
-    );
   /** What each has in the pool: balance, paid in, taken out, claimed. */
   const held = async (pool: string): Promise<Record<string, string>> => {
     const rows = await bench.sql<{ address: string; held: string }>(
@@ -179,7 +172,7 @@ describe('a contract that is one pool', () => {
       'SELECT id FROM pools WHERE contract_address = $1 ORDER BY id',
       [older],
     );
-    expect((await cancelOnceKnown(first.id)).status).toBe(200);
+    expect((await cancelOnceKnown(app, first.id, saver)).status).toBe(200);
     await toKitty(bench.saver, older, 'putIn', 2n);
     await bench.atHead();
     expect(await held(second.id)).toEqual({ saver: '2 2 0 0' });
@@ -211,7 +204,7 @@ describe('a contract that is one pool', () => {
     await bench.sql('UPDATE chain_cursor SET beat_at = now(), progress_at = now()');
     await bench.mine(1);
     await follow();
-    expect((await cancelOnceKnown(id as string)).status).toBe(200);
+    expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
   });
 
   it('keeps its pool while a payment waits for confirmations, and only then', async () => {
@@ -219,7 +212,7 @@ describe('a contract that is one pool', () => {
     await stop();
     await bench.mine(1);
     await follow({ CONFIRMATIONS: '3' });
-    expect((await cancelOnceKnown(id as string)).status).toBe(200);
+    expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
     const second = (await create(saver, late)).body.data.id as string;
     await toKitty(bench.other, late, 'putIn', 6n);
     await eventually(
@@ -227,7 +220,7 @@ describe('a contract that is one pool', () => {
       () => bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING' AND contract = $1`, [late]),
       ({ length }) => length === 1,
     );
-    expect((await cancelOnceKnown(second)).body.code).toBe('pool_not_empty');
+    expect((await cancelOnceKnown(app, second, saver)).body.code).toBe('pool_not_empty');
     await bench.mine(3);
     await eventually(
       'its effect',
@@ -241,7 +234,7 @@ describe('a contract that is one pool', () => {
   it('has another pool once the first was cancelled', async () => {
     const { id } = (await create(saver, further)).body.data;
     expect((await create(other, further)).body.code).toBe('pool_exists');
-    expect((await cancelOnceKnown(id as string)).status).toBe(200);
+    expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
     const { status, body } = await create(other, further);
     expect(status).toBe(201);
     expect((await create(saver, further)).body.code).toBe('pool_exists');

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { connectionsOf } from './connections';
 
 /** What `kubectl kustomize` makes of deploy/. Left out where there is no kubectl, see jest.config.js. */
 
@@ -39,14 +40,14 @@ function withComponents(...components: string[]): any[] {
 
 const named = (all: any[], kind: string, name: string): any =>
   all.find((each) => each.kind === kind && each.metadata.name === name);
+/** By what they are: a digest in the name decides which of the maps that are called so comes first. */
 const settingsOf = (all: any[]): Record<string, string> =>
-  all.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('pooled-savings-')).data;
+  all.find(({ kind, data }) => kind === 'ConfigMap' && 'DATABASE_POOL_SIZE' in data).data;
 
-/** The most that the API, also during a rollout, and the indexers may open. */
 function connections(all: any[]): number {
   const { maxReplicas } = named(all, 'HorizontalPodAutoscaler', 'api').spec;
   const { replicas } = named(all, 'Deployment', 'indexer').spec;
-  return (Number(settingsOf(all).DATABASE_POOL_SIZE) + 1) * (maxReplicas + 1) + 2 * replicas;
+  return connectionsOf(Number(settingsOf(all).DATABASE_POOL_SIZE), maxReplicas, replicas);
 }
 
 /** The Secrets that pods take settings from. */

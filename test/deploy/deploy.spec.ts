@@ -3,6 +3,7 @@ import yaml from 'js-yaml';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadEnvironment, loadKeeperEnvironment } from '#settings/environment';
+import { connectionsOf } from './connections';
 
 interface Manifest {
   apiVersion: string;
@@ -188,7 +189,7 @@ describe('the PostgreSQL of CloudNativePG', () => {
     const { replicas } = of('Deployment', 'indexer').spec;
     const config = readFileSync(path.join(DEPLOY, 'base/config.env'), 'utf8');
     const poolSize = Number(/^DATABASE_POOL_SIZE=(\d+)$/m.exec(config)![1]);
-    const wanted = (poolSize + 1) * (maxReplicas + 1) + 2 * replicas;
+    const wanted = connectionsOf(poolSize, maxReplicas, replicas);
     expect(Number(spec.postgresql.parameters.max_connections)).toBeGreaterThan(wanted);
   });
 });

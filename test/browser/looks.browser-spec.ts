@@ -51,7 +51,7 @@ describe.each([
     await look('welcome');
     await press('Connect Test wallet');
     await page.getByText('No pools yet').waitFor();
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+    await page.waitForFunction('document.activeElement.tagName === "H1"');
     await look('empty');
     await press('New pool');
     await page.getByText('Cooperative').click();

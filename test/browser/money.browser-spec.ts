@@ -80,7 +80,7 @@ describe('an amount', () => {
     await newPool(page, '10,5');
     await dialog(page, 'Did you mean 10.5? Please write it so');
     const field = page.getByLabel('First deposit');
-    expect(await page.evaluate('document.activeElement.id')).toBe(await field.getAttribute('id'));
+    await page.waitForFunction(`document.activeElement.id === '${await field.getAttribute('id')}'`);
     const ids = ((await field.getAttribute('aria-describedby')) ?? '').split(' ');
     const texts = await Promise.all(ids.map((id) => page.locator(`[id="${id}"]`).innerText()));
     expect(texts.join()).toContain('Did you mean 10.5');

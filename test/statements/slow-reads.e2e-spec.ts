@@ -61,12 +61,12 @@ describe('slow reads', () => {
     await pool.end();
   });
 
-  const open = (width = WIDTH, limits = PATIENT): void => {
+  const open = (width = WIDTH, limits = PATIENT, slowWidth = 2): void => {
     outcomes = { cut: 0, known: 0, refused: 0 };
     cut = new Set();
     slow = new SlowReads();
     slow.count = (outcome) => outcomes[outcome]++;
-    apart = new SlowPool(pool, 2, slow, limits);
+    apart = new SlowPool(pool, slowWidth, slow, limits);
     reads = new BatchedPool(pool, { width, depth: 32 }, limits, {
       slow,
       accept: (work, error) => {
@@ -166,6 +166,8 @@ describe('slow reads', () => {
   });
 
   it('wait for their turn: a caller with many does not keep back one with few', async () => {
+    // With two connections the answers need not come in the order of turns.
+    open(WIDTH, PATIENT, 1);
     const order: string[] = [];
     know(LOCKED, 'many', 'few', 'some');
     await lock();
@@ -176,8 +178,8 @@ describe('slow reads', () => {
     all.push(...asked('some', 2), ...asked('few', 1));
     await unlock();
     await Promise.all(all);
-    expect(order.indexOf('few')).toBeLessThan(4);
-    expect(order.lastIndexOf('some')).toBeLessThan(7);
+    expect(order.indexOf('few')).toBeLessThan(3);
+    expect(order.lastIndexOf('some')).toBeLessThan(6);
   });
 
   it('are refused beyond what one caller may have waiting, and others are not', async () => {

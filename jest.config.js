@@ -33,8 +33,8 @@ module.exports = {
   testEnvironment: '<rootDir>/test/support/run/one-context.js',
   testSequencer: '<rootDir>/test/support/run/longest-first.js',
   testTimeout: 120_000,
-  // Tests wait half of their time. Each worker has some twenty connections of the 200 that the server takes.
-  maxWorkers: Math.min(Math.ceil(1.5 * availableParallelism()), 8),
+  // Tests wait for more than half of their time. Each worker has some twenty connections of the 200 of the server.
+  maxWorkers: Math.min(Math.ceil(2.5 * availableParallelism()), 8),
   globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',
   // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.

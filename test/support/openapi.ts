@@ -154,11 +154,22 @@ class DocumentValidator {
 const validators = new Map<string, DocumentValidator>();
 
 /** One for all services with the same document: what it compiles takes half as long as a service takes to start. */
-export function validatorOf(document: string): DocumentValidator {
+function validatorOf(document: string): DocumentValidator {
   const validator =
     validators.get(document) ?? new DocumentValidator(JSON.parse(document) as OpenApiDocument);
   validators.set(document, validator);
   return validator;
+}
+
+let usual: DocumentValidator | undefined;
+
+/**
+ * @param ask asks a service for its document. All that are of the usual modules have the same: one is asked in a process,
+ * because to make it takes half of a start
+ */
+export async function validatorFor(ask: () => Promise<string>, isUsual: boolean): Promise<DocumentValidator> {
+  if (!isUsual) return validatorOf(await ask());
+  return (usual ??= validatorOf(await ask()));
 }
 
 /** Without /api, query and a slash at the end, decoded. A path that cannot be decoded is not in the document. */

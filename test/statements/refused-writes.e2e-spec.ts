@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
-import { tableLocks } from '../support/database';
 
 jest.setTimeout(120_000);
 
@@ -60,12 +60,15 @@ it.each(['pools', 'transactions', 'pool_totals', 'users'])(
   async (table) => {
     for (const seconds of [3.44, randomInt(4400) / 1000]) {
       const before = await app.sql('SELECT id FROM pools');
-      const lock = app.sql(`BEGIN; LOCK TABLE ${table}; SELECT pg_sleep(${seconds}); COMMIT`);
-      await until(async () => (await app.sql(tableLocks(table))).length > 0);
+      const holder = new Client(app.database.url);
+      await holder.connect();
+      await holder.query(`BEGIN; LOCK TABLE ${table}`);
+      const lock = holder.query(`SELECT pg_sleep(${seconds}); COMMIT`);
       const create = () => app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
       const first = await Promise.all([create(), create(), create(), create()]);
       const later = await Promise.all([create(), create(), create(), create()]);
       await lock;
+      await holder.end();
       await until(async () => (await atWork(`state = 'active'`)) === 0);
       const after = await app.sql<{ id: string }>('SELECT id FROM pools');
       const answers = [...first, ...later];

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import path from 'node:path';
 import { checkSameAnswers } from './check';
@@ -7,7 +6,7 @@ import { type Run, drive, median } from './drive';
 import { type Endpoint, endpoints } from './endpoints';
 import { Limit } from './limit';
 import { type Measured, measure, rounded, summary } from './measure';
-import { Progress, say, table } from './output';
+import { Progress, keep, say, table } from './output';
 import { type Peer, type PeerName, startPeers } from './peers';
 import { SIGN_IN, signIns } from './sign-in';
 
@@ -41,7 +40,7 @@ const SIZE = { pools: 100_000, transactions: 200_000 };
 const CALM = 0.05;
 const PEERS = ['pg', 'postgres', 'service'] as const;
 
-/** Drives all peers on the same data, in turn, and writes results.json. */
+/** Drives all peers on the same data, in turn, and writes results.json if all is measured. */
 export async function compare(database: BenchDatabase, { quick, only = '' }: CompareOptions): Promise<void> {
   const load = loadavg()[0].toFixed(1);
   const filled = await database.filled(SIZE);
@@ -67,6 +66,7 @@ export async function compare(database: BenchDatabase, { quick, only = '' }: Com
     }
     progress.end();
     report(results, load);
+    keep(path.join(__dirname, 'results.json'), results, { quick, only });
   } finally {
     limit?.end();
     for (const peer of peers) await peer.stop();
@@ -154,7 +154,4 @@ function report(results: Result[], load: string): void {
   const others = median(results.flatMap((each) => PEERS.map((name) => each[name].others)));
   say(`Load before the run: ${load}. Other processes took ${Math.round(others * 100)} % of the CPU time.`);
   if (others > CALM) say('The machine was not calm: these figures are not comparable with others.');
-  const file = path.join(__dirname, 'results.json');
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  say(`Written to ${path.relative(process.cwd(), file)}`);
 }

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machineCpuUs } from './cpu';
@@ -7,7 +6,7 @@ import { DISTURBANCES, type Disturbance } from './disturbances';
 import { median, percentile } from './drive';
 import { type Endpoint, endpoints } from './endpoints';
 import { rounded } from './measure';
-import { Progress, say, table } from './output';
+import { Progress, keep, say, table } from './output';
 import { pace } from './pace';
 import { type Peer, startPeer } from './peers';
 
@@ -46,7 +45,8 @@ interface Result extends Record<'without' | 'with', Latency & Omit<Phase, 'laten
 }
 
 /**
- * Latency of usual requests without and with what may disturb them, in turn. Writes results-fairness.json.
+ * Latency of usual requests without and with what may disturb them, in turn. Writes results-fairness.json if all is
+ * measured.
  * @param only measure only disturbances whose name contains this
  */
 export async function fairness(database: BenchDatabase, only = ''): Promise<void> {
@@ -69,6 +69,7 @@ export async function fairness(database: BenchDatabase, only = ''): Promise<void
   }
   progress.end();
   report(results, deeds);
+  keep(path.join(__dirname, 'results-fairness.json'), { results, deeds }, { only });
 }
 
 async function usual(databaseUrl: string): Promise<Endpoint[]> {
@@ -183,7 +184,4 @@ function report(results: Result[], deeds: Record<string, Record<string, number>[
   say(
     `${missed.length} of ${results.length} rows miss a goal (ratio ${GOAL.ratio}, work ${GOAL.workMs} ms).`,
   );
-  const file = path.join(__dirname, 'results-fairness.json');
-  writeFileSync(file, `${JSON.stringify({ results, deeds }, null, 2)}\n`);
-  say(`Written to ${path.relative(process.cwd(), file)}`);
 }

@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 /** A Markdown table whose first column is aligned left, the others right. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
@@ -44,3 +47,14 @@ export class Progress {
 }
 
 export const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** Writes the results of a whole run. Those of a part, or of shorter runs, would take the place of what is compared. */
+export function keep(
+  file: string,
+  results: object,
+  { quick, only }: { quick?: boolean; only?: string },
+): void {
+  if (quick || only) return say('Only a whole run with full rounds is written to a file: this one is not.');
+  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
+  say(`Written to ${path.relative(process.cwd(), file)}`);
+}

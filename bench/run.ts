@@ -12,8 +12,8 @@ import { start } from './start';
 const USAGE = `npm run bench -- [options]
 
   (none)          compares the service with two hand-written peers; writes bench/results.json
-  --quick         the same within three minutes, with shorter runs
-  --only <text>   only endpoints, or disturbances, whose name contains the text
+  --quick         the same within three minutes, with shorter runs; writes nothing
+  --only <text>   only endpoints, or disturbances, whose name contains the text; writes nothing
   --profile       where the service and its peer on pg spend their time, in the endpoint that --only names
   --service <js>  main.js of another build of the service
   --fairness      latency with and without 2,000 streams, a flood of sign-ins, the indexer; writes

@@ -18,6 +18,8 @@ import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 const THREADS = '/proc/self/task';
 const USAGE =
   'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | replay [--json] | set-aside [--limit N] [--json] | records [--limit N] [--json]]';
+/** The contract may come before or after the block. */
+const REWINDING = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)(?: --contract (0x[0-9a-f]{40}))?$/i;
 
 /**
  * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named;
@@ -94,9 +96,9 @@ function readCommand(): Command | undefined {
   const [name, ...options] = process.argv.slice(2);
   if (name === undefined) return undefined;
   const text = options.join(' ');
-  const rewinding = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)$/i.exec(text);
-  if (name === 'rewind' && rewinding)
-    return { name, to: Number(rewinding[2]), contract: rewinding[1]?.toLowerCase() };
+  const [, before, to, after] = REWINDING.exec(text) ?? [];
+  if (name === 'rewind' && to && !(before && after))
+    return { name, to: Number(to), contract: (before ?? after)?.toLowerCase() };
   if (name === 'replay' && /^(--json)?$/.test(text)) return { name, json: text !== '' };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
   const listed = { limit: Number(list?.[1] ?? 100), json: Boolean(list?.[2]) };

@@ -58,7 +58,7 @@ export function announcement(
   Health    ${base}/health
   Indexer   ${RPC_URL ? `http://localhost:${INDEXER_PORT}/health` : 'off: without a chain there is nothing to read'}
   Database  ${database}
-  Chain     ${chain ?? 'off: there is no anvil for this platform, see README.md'}
+  Chain     ${chain ?? 'off: there is no anvil for this platform, see docs/walk.md'}
 ${local ? facts(local) : ''}
   Ctrl-C stops everything.
 `;

@@ -26,7 +26,7 @@ describe('alerts', () => {
       expect(annotations!.runbook_url.endsWith(`/${alert}.md`)).toBe(true);
       expect(['page', 'ticket']).toContain(labels!.severity);
       const text = readFileSync(path.join(ROOT, `docs/runbooks/${alert}.md`), 'utf8');
-      for (const heading of [`# ${alert}`, '## Look here', '## Do this', '## Verified how'])
+      for (const heading of [`# ${alert}`, '## Look here', '## Do this', '## It is over when'])
         expect(text).toContain(`${heading}\n`);
     }
   });

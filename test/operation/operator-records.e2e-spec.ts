@@ -160,6 +160,14 @@ describe('records of operators', () => {
     expect(table).toMatch(/\tdone\tAda\t\S+\treplay\t-\t\{/);
   });
 
+  it('a rewind may name its contract before or after the block, once', async () => {
+    const contract = ['--contract', CONTRACTS.lottery];
+    const rewind = (...options: string[]): Promise<unknown> => run('', 'indexer.ts', 'rewind', ...options);
+    await expect(rewind(...contract, '--to', '5')).rejects.toThrow('DATABASE_URL is required');
+    await expect(rewind('--to', '5', ...contract)).rejects.toThrow('DATABASE_URL is required');
+    await expect(rewind(...contract, '--to', '5', ...contract)).rejects.toThrow('usage: indexer');
+  });
+
   it('are made of migrations, if there was one to run', async () => {
     const database: TestDatabase = await emptyDatabase();
     try {

@@ -1,16 +1,23 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { createLogger } from '#platform/log/logger';
 import { useApp } from '../support/app';
 import { urlAs } from '../support/database';
 
 const RUNBOOKS = join(__dirname, '../../docs/runbooks');
 
+/** What the runbooks say where the pattern matches: its group, with the runbook. */
+const inRunbooks = (pattern: RegExp): (readonly [file: string, text: string])[] =>
+  readdirSync(RUNBOOKS).flatMap((file) =>
+    [...readFileSync(join(RUNBOOKS, file), 'utf8').matchAll(pattern)].map(
+      ([, text]) => [file, text] as const,
+    ),
+  );
+
 /** The SQL of commands as `psql "$DATABASE_URL" -c "…"`, with the runbook. */
-const commands = readdirSync(RUNBOOKS).flatMap((file) =>
-  [
-    ...readFileSync(join(RUNBOOKS, file), 'utf8').matchAll(/psql "\$DATABASE_URL" -c "((?:[^"\\]|\\.)*)"/g),
-  ].map(([, text]) => [file, text.replaceAll('\\"', '"')] as const),
+const commands = inRunbooks(/psql "\$DATABASE_URL" -c "((?:[^"\\]|\\.)*)"/g).map(
+  ([file, text]) => [file, text.replaceAll('\\"', '"')] as const,
 );
 
 describe("SQL of the runbooks, by the operator's account", () => {
@@ -49,5 +56,26 @@ describe("SQL of the runbooks, by the operator's account", () => {
     );
     expect(await run(`SELECT pg_terminate_backend(${pid}) AS done`)).toEqual([{ done: true }]);
     await ended;
+  });
+});
+
+describe('what the runbooks look for in logs', () => {
+  const lines: string[] = [];
+  const logger = createLogger('trace', true, { write: (line) => lines.push(line) });
+  for (const level of ['info', 'warn', 'error', 'fatal'] as const) logger[level](level);
+  const [info, ...worse] = lines;
+  const patterns = [...new Set(inRunbooks(/grep -E '([^']*)'/g).map(([, text]) => text))];
+
+  it('is there', () => expect(patterns.length).toBeGreaterThan(0));
+
+  it.each(patterns)('by level is written so: %s', (pattern) => {
+    expect(worse.filter((line) => !new RegExp(pattern).test(line))).toEqual([]);
+    expect(info).not.toMatch(new RegExp(pattern));
+  });
+
+  it('by time stands where they sort by it', () => {
+    for (const line of lines) expect(Date.parse(`[pod/api/api] ${line}`.split('"')[7])).not.toBeNaN();
+    const sorts = inRunbooks(/\| (sort [^|]*) \|/g).map(([, text]) => text);
+    expect([...new Set(sorts)]).toEqual([`sort -t'"' -k8,8`]);
   });
 });

@@ -18,5 +18,6 @@ module.exports = {
   globalSetup: undefined,
   globalTeardown: undefined,
   testTimeout: 360_000,
-  maxWorkers: 1,
+  // One file takes longer than all others together.
+  maxWorkers: 2,
 };

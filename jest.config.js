@@ -33,7 +33,8 @@ module.exports = {
   testEnvironment: '<rootDir>/test/support/run/one-context.js',
   testSequencer: '<rootDir>/test/support/run/longest-first.js',
   testTimeout: 120_000,
-  // Tests wait for more than half of their time. Each worker has some twenty connections of the 200 of the server.
+  // Tests wait for more than half of their time; turn.js keeps a busy machine from too many at once. Each worker has some
+  // twenty connections of the 200 of the server.
   maxWorkers: Math.min(Math.ceil(2.5 * availableParallelism()), 8),
   globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',

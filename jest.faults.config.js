@@ -10,5 +10,5 @@ module.exports = {
   testRegex: '\\.fault-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 240_000,
-  maxWorkers: 2,
+  maxWorkers: 3,
 };

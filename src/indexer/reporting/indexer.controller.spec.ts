@@ -41,8 +41,10 @@ describe("the indexer's own port", () => {
     sync.start(BLOCK, 90, []);
     const answer = await get('/health');
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'syncing', cursor: 7, head: 90 }]);
+    const begun = performance.now();
+    const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
     telemetry.progress.start(3, 90);
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 2000);
+    now.mockReturnValue(begun + 2000);
     telemetry.progress.moved(7, 90, 6);
     const { progress } = (await (await get('/health')).json()) as { progress: unknown };
     expect(progress).toEqual({ blocksPerSecond: 2, eventsPerSecond: 3, secondsLeft: 42 });

@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Client } from 'pg';
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import type { ChainEvent } from '#indexer/reading/decode';
@@ -64,6 +63,7 @@ async function fill(client: Client, events: number): Promise<void> {
      VALUES (1, $1, 0, $1, to_timestamp($2::bigint), 0, now())`,
     [hash('b', 0), GENESIS],
   );
+  await client.query(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 0)`, [LOTTERY]);
   const ids = pools.map(({ id }) => id);
   const writer = new EventWriter(client, RULES);
   const seqs = new Map<string, number>();
@@ -150,8 +150,7 @@ async function main(): Promise<void> {
     await using(url, (client) => client.query('CHECKPOINT'));
     for (const round of [1, 2]) {
       const before = { own: process.cpuUsage(), server: database.cpuUs() };
-      const contracts = { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY]]]) };
-      const { events, seconds, corrected, refused } = await new Replay(url, contracts, say).run();
+      const { events, seconds, corrected, refused } = await new Replay(url, say).run();
       const own = process.cpuUsage(before.own);
       const cpu = [own.user + own.system, database.cpuUs() - before.server].map((us) => us / 1e6);
       const rate = (s: number): string => Math.round(events / s).toLocaleString('en');

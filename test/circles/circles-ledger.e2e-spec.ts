@@ -24,10 +24,8 @@ const positions = async (db: Written): Promise<Record<string, bigint>> =>
   );
 const circle = async (db: Written): Promise<unknown> =>
   (await db.sql('SELECT state, rounds_ended, places FROM circles'))[0];
-const replayed = async (db: Written): Promise<Record<string, number>> => {
-  const contracts = new Map() as never;
-  return (await new Replay(db.operatorUrl, { POOL_CONTRACTS: contracts }, () => undefined).run()).corrected;
-};
+const replayed = async (db: Written): Promise<Record<string, number>> =>
+  (await new Replay(db.operatorUrl, () => undefined).run()).corrected;
 const verified = async (db: Written, repair = false): Promise<Record<string, number>> => {
   const options = { databaseUrl: db.operatorUrl, repair, limit: 20 };
   const progress = new Progress({ isTTY: false, write: () => true });

@@ -130,11 +130,7 @@ async function verified(): Promise<void> {
   const progress = new Progress({ isTTY: false, write: () => true });
   const report = await new Verification(options, progress, new AbortController().signal).run();
   expect(report).toMatchObject({ listed: [], notChecked: [] });
-  const { corrected } = await new Replay(
-    urlAs(app.database.url, 'operator'),
-    { POOL_CONTRACTS: new Map() as never },
-    () => 0,
-  ).run();
+  const { corrected } = await new Replay(urlAs(app.database.url, 'operator'), () => 0).run();
   expect(corrected).toMatchObject({ pools: 0, chain_events: 0 });
 }
 

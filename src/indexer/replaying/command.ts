@@ -23,7 +23,7 @@ export async function replay(environment: Environment, json: boolean): Promise<n
   const report = await recorded(
     DATABASE_URL,
     { command: 'replay', arguments: '', by: OPERATOR },
-    () => new Replay(DATABASE_URL, environment, tell, stop.signal).run(),
+    () => new Replay(DATABASE_URL, tell, stop.signal).run(),
     ({ events, corrected, refused }) => ({ events, corrected, refused: refused.length }),
   );
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);

@@ -15,6 +15,9 @@ const EVENT = `pool_id::text, concat_ws(' ', block_number, log_index, date_part(
   ${optional(compact('transaction_id'))}, seq, ${optional('circle_id')}, ${optional('collateral')}, ${optional('period')},
   ${optional('place')}, ${optional('shares')}), reason`;
 
+/** The contracts that are followed for a type. */
+export const CONTRACTS_OF = 'SELECT address::text FROM chain_contracts WHERE type = $1';
+
 /** Of one snapshot. */
 export const EVENTS = `
   SELECT ${EVENT} FROM chain_events e WHERE pool_id IS NOT NULL ORDER BY e.pool_id, e.block_number, e.log_index`;

@@ -1,11 +1,10 @@
 import type { Client } from 'pg';
 import { TYPE_WITH_DRAWS } from '#values/types';
-import type { IndexerSettings } from '#settings/indexer.settings';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
 import { correct, lockRepair } from './correction';
 import { DrawCorrection } from './draw-correction';
-import { HOLD_CURSOR, REACH } from './events.sql';
+import { CONTRACTS_OF, HOLD_CURSOR, REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
 import { ShareCorrection } from './share-correction';
@@ -33,17 +32,12 @@ const TOLD_MS = 5000;
  * time, and run again.
  */
 export class Replay {
-  private readonly lotteries: ReadonlySet<string>;
-
   /** @param tell gets a line now and then */
   constructor(
     private readonly databaseUrl: string,
-    { POOL_CONTRACTS }: Pick<IndexerSettings, 'POOL_CONTRACTS'>,
     private readonly tell: (line: string) => unknown,
     private readonly signal = new AbortController().signal,
-  ) {
-    this.lotteries = new Set(POOL_CONTRACTS.get(TYPE_WITH_DRAWS));
-  }
+  ) {}
 
   /** @throws what the database throws, and when another process corrects it */
   async run(): Promise<ReplayReport> {
@@ -67,6 +61,9 @@ export class Replay {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
+    // Those that the indexer follows: the settings of whoever runs this may name others, or none.
+    const followed = await writer.query<{ address: string }>(CONTRACTS_OF, [TYPE_WITH_DRAWS]);
+    const lotteries = new Set(followed.rows.map(({ address }) => address));
     const shares = new ShareCorrection(writer, readers[0]);
     await shares.run(this.signal);
     let names = 0;
@@ -76,9 +73,9 @@ export class Replay {
         HOLD_CURSOR,
         async (until) => (await writer.query(statement, [until])).rowCount ?? 0,
       );
-    const pools = new PoolCorrection(writer, this.lotteries);
-    const walked = await this.walk(readers, pools, total);
-    const draws = new DrawCorrection(writer, readers[0], this.lotteries);
+    const pools = new PoolCorrection(writer, lotteries);
+    const walked = await this.walk(readers, pools, lotteries, total);
+    const draws = new DrawCorrection(writer, readers[0], lotteries);
     await draws.decide(effective, this.signal);
     await draws.make(this.signal);
     const corrected = {
@@ -98,7 +95,12 @@ export class Replay {
     };
   }
 
-  private async walk(readers: [Client, Client], pools: PoolCorrection, total: number): Promise<number> {
+  private async walk(
+    readers: [Client, Client],
+    pools: PoolCorrection,
+    lotteries: ReadonlySet<string>,
+    total: number,
+  ): Promise<number> {
     const start = performance.now();
     // They wait while pools are corrected.
     for (const reader of readers)
@@ -108,7 +110,7 @@ export class Replay {
     const { rows } = await readers[0].query<{ effective: string }>(REACH);
     const walk = await PoolWalk.open(readers, {
       effective: Number(rows[0].effective),
-      lotteries: this.lotteries,
+      lotteries,
     });
     const progress = setInterval(() => {
       const rate = Math.round((1000 * walk.events) / (performance.now() - start));

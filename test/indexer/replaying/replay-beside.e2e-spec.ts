@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import { query } from '../../support/database';
@@ -53,18 +52,16 @@ function extend(chain: PaperChain, random: (n: number) => number, blocks: number
 
 async function write(chain: PaperChain): Promise<Written> {
   const written = await new Written().start(chain);
+  await written.sql(
+    `INSERT INTO chain_contracts VALUES ('lottery', '${LOTTERY}', 0, 0), ('lottery', '${NEW_LOTTERY}', 1, 0)`,
+  );
   for (const [n, id] of POOLS.entries())
     await written.addPool(id, [{ id: DEPOSITS[n], amount: '77', at: GENESIS }]);
   return written;
 }
 
 const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
-  new Replay(
-    written.operatorUrl,
-    { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY, NEW_LOTTERY]]]) },
-    () => undefined,
-    ...more,
-  ).run();
+  new Replay(written.operatorUrl, () => undefined, ...more).run();
 
 /** As a rule of another version might have left it: outcomes, rows, sums and positions that no event gives. */
 const DAMAGE = `

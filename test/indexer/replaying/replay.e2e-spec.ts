@@ -1,6 +1,4 @@
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
-import { LOTTERY, NEW_LOTTERY } from '../../support/chain/paper-chain';
 import { CASES } from '../../support/verify/verify-cases';
 import { VerifyScene } from '../../support/verify/verify-scene';
 
@@ -9,12 +7,7 @@ beforeAll(() => scene.start());
 afterAll(() => scene.stop());
 afterEach(() => scene.putBack());
 
-const replay = (): Promise<ReplayReport> =>
-  new Replay(
-    scene.written.databaseUrl,
-    { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY, NEW_LOTTERY]]]) },
-    () => undefined,
-  ).run();
+const replay = (): Promise<ReplayReport> => new Replay(scene.written.databaseUrl, () => undefined).run();
 
 const NOTHING = { corrected: [], refused: [] };
 /** What was corrected. */

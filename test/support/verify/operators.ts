@@ -1,6 +1,5 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import { RewindModule } from '#indexer/indexer.module';
 import { Rewind } from '#indexer/leading/rewind';
 import { Replay } from '#indexer/replaying/replay';
@@ -49,8 +48,7 @@ export class Operators {
 
   /** What a replay had to make anew, and what it could not. */
   async replay(): Promise<{ corrected: string[]; refused: string[] }> {
-    const settings = { POOL_CONTRACTS: new PoolContracts() };
-    const { corrected, refused } = await new Replay(this.url, settings, () => undefined).run();
+    const { corrected, refused } = await new Replay(this.url, () => undefined).run();
     return {
       corrected: Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : [])),
       refused,

@@ -237,6 +237,14 @@ class Scene {
       found.push(await this.bench.sql(text));
     return found;
   }
+
+  /** Whether most kinds have happened, and stay: rounds that end without them show little. */
+  async hasMuch(): Promise<boolean> {
+    const [{ kinds }] = await this.bench.sql<{ kinds: number }>(
+      'SELECT count(DISTINCT kind)::int AS kinds FROM chain_events',
+    );
+    return kinds > 3;
+  }
 }
 
 describe('20: random rounds over all adapters', () => {
@@ -255,7 +263,7 @@ describe('20: random rounds over all adapters', () => {
         throw new Error(`${error.message}\n${told.join('\n')}\n${indexers.output}`);
       });
     await indexers.restart();
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < ROUNDS || !(await scene.hasMuch()); round += 1) {
       const lying = random(3) === 0 ? random(2) : undefined;
       if (lying !== undefined) await indexers.restart();
       const head = Number(await bench.owner.getBlockNumber({ cacheTime: 0 }));
@@ -270,8 +278,6 @@ describe('20: random rounds over all adapters', () => {
     }
     await indexers.end();
     const first = await scene.state();
-    // Most kinds have happened, or the rounds show little.
-    expect(new Set((first[0] as { kind: string }[]).map(({ kind }) => kind)).size).toBeGreaterThan(3);
     await scene.startAfresh();
     await indexers.restart();
     await converged();

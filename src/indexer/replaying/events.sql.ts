@@ -15,8 +15,13 @@ const EVENT = `pool_id::text, concat_ws(' ', block_number, log_index, date_part(
   ${optional(compact('transaction_id'))}, seq, ${optional('circle_id')}, ${optional('collateral')}, ${optional('period')},
   ${optional('place')}, ${optional('shares')}), reason`;
 
-/** The contracts that are followed for a type. */
-export const CONTRACTS_OF = 'SELECT address::text FROM chain_contracts WHERE type = $1';
+/**
+ * The lotteries: contracts that are followed as such, or were when one of their draws was opened. Whoever follows one no
+ * longer keeps its draws, as pools are kept. Parameter: their type.
+ */
+export const LOTTERIES = `
+  SELECT address::text FROM chain_contracts WHERE type = $1
+  UNION SELECT contract::text FROM chain_events WHERE kind = 'DrawOpened' AND outcome = 'APPLIED'`;
 
 /** Of one snapshot. */
 export const EVENTS = `

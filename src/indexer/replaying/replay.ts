@@ -4,7 +4,7 @@ import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
 import { correct, lockRepair } from './correction';
 import { DrawCorrection } from './draw-correction';
-import { CONTRACTS_OF, HOLD_CURSOR, REACH } from './events.sql';
+import { HOLD_CURSOR, LOTTERIES, REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
 import { ShareCorrection } from './share-correction';
@@ -61,9 +61,9 @@ export class Replay {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
-    // Those that the indexer follows: the settings of whoever runs this may name others, or none.
-    const followed = await writer.query<{ address: string }>(CONTRACTS_OF, [TYPE_WITH_DRAWS]);
-    const lotteries = new Set(followed.rows.map(({ address }) => address));
+    // Not by the settings: those of whoever runs this may name others, or none.
+    const known = await writer.query<{ address: string }>(LOTTERIES, [TYPE_WITH_DRAWS]);
+    const lotteries = new Set(known.rows.map(({ address }) => address));
     const shares = new ShareCorrection(writer, readers[0]);
     await shares.run(this.signal);
     let names = 0;

@@ -1,4 +1,5 @@
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
+import { LOTTERY } from '../../support/chain/paper-chain';
 import { CASES } from '../../support/verify/verify-cases';
 import { VerifyScene } from '../../support/verify/verify-scene';
 
@@ -20,6 +21,22 @@ it('changes nothing where nothing is wrong', async () => {
   expect(await replayed()).toEqual(NOTHING);
   expect(await scene.changed()).toEqual([]);
   expect(await replay()).toMatchObject({ events: 41 });
+});
+
+it('keeps the draws of a lottery that is followed no longer, or only for other types', async () => {
+  await scene.corrupt(`DELETE FROM chain_contracts WHERE type = 'lottery'`);
+  expect(await replayed()).toEqual(NOTHING);
+  await scene.corrupt(`INSERT INTO chain_contracts VALUES ('individual', '${LOTTERY}', 0, 0)`);
+  expect(await replayed()).toEqual(NOTHING);
+  expect(await scene.changed()).toEqual(['chain_contracts']);
+});
+
+it('makes the draws of a lottery by its events alone, if it is followed', async () => {
+  await scene.corrupt(`UPDATE chain_events SET outcome = 'REFUSED', reason = 'not a lottery contract' WHERE draw_id IS NOT NULL;
+    DELETE FROM lottery_draws; DELETE FROM lottery_tickets; UPDATE lottery_totals SET winners = 0`);
+  expect((await replayed()).corrected).toEqual(expect.arrayContaining(['chain_events', 'draws']));
+  expect(await scene.verify()).toMatchObject({ listed: [] });
+  expect(await scene.sql('SELECT FROM lottery_draws')).toHaveLength(2);
 });
 
 /** What is made anew from the events. Other tables say what the chain, people or nodes said. */

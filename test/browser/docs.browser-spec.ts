@@ -19,11 +19,9 @@ const signIn = async (page: WatchedPage): Promise<void> => {
   await page.getByRole('button', { name: 'Sign in with wallet' }).click();
 };
 
-const addressOf = ({ account }: TestWallet): string => getAddress(account.address);
-
 /** The page shows it with a checksum, however the wallet writes it. */
-async function isSignedIn(page: WatchedPage, user: TestWallet): Promise<void> {
-  const address = addressOf(user);
+async function isSignedIn(page: WatchedPage, { account }: TestWallet): Promise<void> {
+  const address = getAddress(account.address);
   await page.getByText(`Signed in as ${address.slice(0, 6)}…${address.slice(-4)}`).waitFor();
   expect(await page.locator('#status').getAttribute('title')).toBe(address);
 }
@@ -45,6 +43,8 @@ describe('/docs in a browser', () => {
   const browser = useBrowser();
   beforeAll(() => app.listen());
   const url = (path = '/docs'): string => `http://127.0.0.1:${app.port}${path}`;
+  const stored = ({ account }: TestWallet): Promise<object[]> =>
+    app.sql('SELECT FROM users WHERE address = $1', [account.address.toLowerCase()]);
 
   it('signs in with a wallet, then requests are answered; signing out ends the session', async () => {
     const user = wallet();
@@ -52,9 +52,7 @@ describe('/docs in a browser', () => {
     await signIn(page);
     await isSignedIn(page, user);
     expect(await tryIt(page, 'Pools-pools_create')).toBe('201');
-    expect(
-      await app.sql('SELECT address FROM users WHERE address = $1', [addressOf(user).toLowerCase()]),
-    ).toHaveLength(1);
+    expect(await stored(user)).toHaveLength(1);
     const answered = page.waitForResponse((response) => response.url().endsWith('/users/me/logout'));
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     expect((await answered).status()).toBe(200);
@@ -116,6 +114,8 @@ describe('/docs in a browser', () => {
       await signIn(page);
       await isSignedIn(page, user);
       expect(await tryIt(page, 'Pools-pools_list')).toBe('200');
+      expect(await tryIt(page, 'Pools-pools_create')).toBe('201');
+      expect(await stored(user)).toHaveLength(1);
       expect(page.complaints).toEqual([]);
     } finally {
       proxy.closeAllConnections();

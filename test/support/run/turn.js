@@ -23,7 +23,9 @@ async function idleShare() {
   const before = times();
   await wait(LOOK_MS);
   const after = times();
-  return (after.idle - before.idle) / Math.max(after.all - before.all, 1);
+  const all = after.all - before.all;
+  // Some containers do not tell.
+  return all > 0 ? (after.idle - before.idle) / all : 1;
 }
 
 /**

@@ -1,20 +1,13 @@
 import { loadavg } from 'node:os';
-import path from 'node:path';
 import { checkSameAnswers } from './check';
 import { type BenchDatabase, callers, dropTriggers } from './database';
 import { type Run, drive, median } from './drive';
 import { type Endpoint, endpoints } from './endpoints';
 import { Limit } from './limit';
 import { type Measured, measure, rounded, summary } from './measure';
-import { Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, say, table } from './output';
 import { type Peer, type PeerName, startPeers } from './peers';
 import { SIGN_IN, signIns } from './sign-in';
-
-export interface CompareOptions {
-  quick: boolean;
-  /** Measure only endpoints whose name contains this. */
-  only?: string;
-}
 
 interface Result extends Record<PeerName, Measured> {
   endpoint: string;
@@ -41,7 +34,8 @@ const CALM = 0.05;
 const PEERS = ['pg', 'postgres', 'service'] as const;
 
 /** Drives all peers on the same data, in turn, and writes results.json if all is measured. */
-export async function compare(database: BenchDatabase, { quick, only = '' }: CompareOptions): Promise<void> {
+export async function compare(database: BenchDatabase, limited: Limited): Promise<void> {
+  const { quick, only = '' } = limited;
   const load = loadavg()[0].toFixed(1);
   const filled = await database.filled(SIZE);
   const databaseUrl = await database.copy(filled, 'bench_data');
@@ -66,7 +60,7 @@ export async function compare(database: BenchDatabase, { quick, only = '' }: Com
     }
     progress.end();
     report(results, load);
-    keep(path.join(__dirname, 'results.json'), results, { quick, only });
+    keep('results.json', results, limited);
   } finally {
     limit?.end();
     for (const peer of peers) await peer.stop();

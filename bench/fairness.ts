@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machineCpuUs } from './cpu';
 import { type BenchDatabase, callers } from './database';
@@ -6,7 +5,7 @@ import { DISTURBANCES, type Disturbance } from './disturbances';
 import { median, percentile } from './drive';
 import { type Endpoint, endpoints } from './endpoints';
 import { rounded } from './measure';
-import { Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, say, table } from './output';
 import { pace } from './pace';
 import { type Peer, startPeer } from './peers';
 
@@ -47,9 +46,9 @@ interface Result extends Record<'without' | 'with', Latency & Omit<Phase, 'laten
 /**
  * Latency of usual requests without and with what may disturb them, in turn. Writes results-fairness.json if all is
  * measured.
- * @param only measure only disturbances whose name contains this
  */
-export async function fairness(database: BenchDatabase, only = ''): Promise<void> {
+export async function fairness(database: BenchDatabase, limited: Limited): Promise<void> {
+  const { only = '' } = limited;
   const filled = await database.filled(SIZE);
   const chosen = DISTURBANCES.filter(({ name }) => name.includes(only));
   const progress = new Progress('Disturbing', chosen.length * ROUNDS);
@@ -69,7 +68,7 @@ export async function fairness(database: BenchDatabase, only = ''): Promise<void
   }
   progress.end();
   report(results, deeds);
-  keep(path.join(__dirname, 'results-fairness.json'), { results, deeds }, { only });
+  keep('results-fairness.json', { results, deeds }, limited);
 }
 
 async function usual(databaseUrl: string): Promise<Endpoint[]> {

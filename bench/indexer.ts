@@ -1,6 +1,4 @@
 import 'reflect-metadata';
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { createPublicClient, http } from 'viem';
@@ -23,7 +21,7 @@ import { BenchDatabase, using } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
 import { type Memory, follow } from './indexer-process';
-import { Progress, say, table } from './output';
+import { Progress, keep, say, table } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
 import { comparePonder } from './ponder';
 
@@ -179,9 +177,7 @@ function report(rounds: Rates[], samples: Sample[]): void {
   console.log(
     `RSS ${early.toFixed(0)}, then ${late.toFixed(0)} MiB: ${late <= early * FLAT ? 'flat' : 'GREW'}`,
   );
-  const file = path.join(__dirname, 'results-indexer.json');
-  writeFileSync(file, `${JSON.stringify({ rounds, samples }, null, 2)}\n`);
-  say(`written to ${path.relative(process.cwd(), file)}`);
+  keep('results-indexer.json', { rounds, samples });
 }
 
 async function main(): Promise<void> {

@@ -48,13 +48,19 @@ export class Progress {
 
 export const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Writes the results of a whole run. Those of a part, or of shorter runs, would take the place of what is compared. */
-export function keep(
-  file: string,
-  results: object,
-  { quick, only }: { quick?: boolean; only?: string },
-): void {
-  if (quick || only) return say('Only a whole run with full rounds is written to a file: this one is not.');
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  say(`Written to ${path.relative(process.cwd(), file)}`);
+/** What a run may measure other than all of this build. */
+export interface Limited {
+  quick?: boolean;
+  /** Only what has this in its name. */
+  only?: string;
+  /** The script of another build. */
+  service?: string;
+}
+
+/** Writes the results of a whole run of this build: others would take the place of what is compared. */
+export function keep(file: string, results: object, { quick, only, service }: Limited = {}): void {
+  if (quick || only || service) return say('Only a whole run of this build is written to a file.');
+  const written = path.resolve(__dirname, file);
+  writeFileSync(written, `${JSON.stringify(results, null, 2)}\n`);
+  say(`Written to ${path.relative(process.cwd(), written)}`);
 }

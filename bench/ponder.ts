@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, openSync, closeSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, openSync, closeSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { median } from './drive';
 import type { NodeOrders } from './generated-node';
 import { Helper } from './helper';
 import { blockOf, startIndexer } from './indexer-process';
-import { Progress, say, table } from './output';
+import { Progress, keep, say, table } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
 import type { PonderNodeReport } from './ponder-node';
 
@@ -96,10 +96,7 @@ export async function comparePonder(database: BenchDatabase, { quick }: { quick:
   }
   progress.end();
   report(rounds, events);
-  if (quick) return;
-  const file = path.join(__dirname, 'results-ponder.json');
-  writeFileSync(file, `${JSON.stringify({ events, rounds }, null, 2)}\n`);
-  say(`written to ${path.relative(process.cwd(), file)}`);
+  keep('results-ponder.json', { events, rounds }, { quick });
 }
 
 /** Into a folder of its own, as it is no dependency of the project. */

@@ -15,7 +15,7 @@ const USAGE = `npm run bench -- [options]
   --quick         the same within three minutes, with shorter runs; writes nothing
   --only <text>   only endpoints, or disturbances, whose name contains the text; writes nothing
   --profile       where the service and its peer on pg spend their time, in the endpoint that --only names
-  --service <js>  main.js of another build of the service
+  --service <js>  main.js of another build of the service; writes nothing
   --fairness      latency with and without 2,000 streams, a flood of sign-ins, the indexer; writes
                   bench/results-fairness.json
   --start         time to the first answer, memory, size of node_modules; writes bench/results-start.json
@@ -39,9 +39,9 @@ async function main(): Promise<void> {
   if (values.service) useService(values.service);
   const database = await BenchDatabase.start();
   try {
-    if (values.fairness) await fairness(database, values.only);
+    if (values.fairness) await fairness(database, values);
     else if (values.start) await start(database);
-    else if (values.scale) await scale(database);
+    else if (values.scale) await scale(database, values);
     else if (values.profile) await profile(database, values.only ?? 'GET /pools');
     else await compare(database, values);
   } finally {

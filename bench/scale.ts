@@ -1,9 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { type BenchDatabase, type Caller, callers, heavyCaller } from './database';
 import { drive, median } from './drive';
 import { type Endpoint, JSON_BODY, bearer, endpoints, reading } from './endpoints';
-import { Progress, say, table } from './output';
+import { type Limited, Progress, keep, table } from './output';
 import { type Peer, startPeer } from './peers';
 import { signIns } from './sign-in';
 
@@ -93,7 +91,7 @@ async function pageAfter(peer: Peer, caller: Caller, path: string, page: number)
 }
 
 /** Whether requests cost the same however much data there is. Each caller's own data is of equal size. */
-export async function scale(database: BenchDatabase): Promise<void> {
+export async function scale(database: BenchDatabase, limited: Limited): Promise<void> {
   const urls = { small: await database.filled(SMALL), large: await database.filled(LARGE) };
   const peers: Peer[] = [];
   try {
@@ -144,6 +142,7 @@ export async function scale(database: BenchDatabase): Promise<void> {
     }
     progress.end();
     report(results);
+    keep('results-scale.json', results, limited);
   } finally {
     for (const peer of peers) await peer.stop();
   }
@@ -194,7 +193,4 @@ function report(results: Result[]): void {
     `${after.postgresUs}`,
   ]);
   console.log(table(['median ms', 'little', 'much', 'ratio', 'at most', 'µs, little', 'much'], rows));
-  const file = path.join(__dirname, 'results-scale.json');
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  say(`written to ${path.relative(process.cwd(), file)}`);
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import { type BenchDatabase, callers } from './database';
 import { drive, median } from './drive';
 import { type Endpoint, endpoints, reading } from './endpoints';
 import { rounded } from './measure';
-import { Progress, say, table } from './output';
+import { Progress, keep, say, table } from './output';
 import { ENVIRONMENT, PEERS, ROOT } from './peers';
 
 const SIZE = { pools: 1000, transactions: 10_000 };
@@ -148,10 +148,8 @@ function report(starts: Map<string, Start[]>): void {
   console.log(
     `\n${table([`node_modules of the image: ${packages.length} packages`, `${all} MiB`], largest)}`,
   );
-  const file = path.join(__dirname, 'results-start.json');
   const text = { node: process.versions.node, starts: Object.fromEntries(starts), results, packages };
-  writeFileSync(file, `${JSON.stringify(text, null, 2)}\n`);
-  say(`Written to ${path.relative(process.cwd(), file)}`);
+  keep('results-start.json', text);
 }
 
 /** The packages that the image has, largest first. */

@@ -173,6 +173,13 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
     );
   });
 
+  it('headers beyond 16 KiB, at every operation', async () => {
+    for (const { method, path } of ENDPOINTS) {
+      const answer = await app.send({ method, url: path, headers: { cookie: 'x'.repeat(17_000) } });
+      expect([path, answer.status]).toEqual([path, 431]);
+    }
+  });
+
   it('claims of a token with a valid signature', () => {
     const claims = fc.record(
       { userId: json, address: json, exp: json, iat: json, nbf: json },

@@ -69,6 +69,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
+      operation.responses['431'] = headersTooLarge();
       nameErrors(path, method, operation, examples);
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
       if (etag) operation.responses['304'] = { description: UNCHANGED };
@@ -88,6 +89,12 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   };
   return document;
 }
+
+/** The parser refuses these before a request exists, so any operation may answer so, and without X-Request-Id. */
+const headersTooLarge = (): ResponseObject => ({
+  description: 'Headers larger than 16 KiB',
+  content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
+});
 
 const bodyOf = ({ requestBody }: OperationObject): MediaTypeObject | undefined =>
   requestBody && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
@@ -138,7 +145,6 @@ function headersOf(
   { content }: ResponseObject,
   { responses }: OperationObject,
 ): Record<string, ReferenceObject | HeaderObject> {
-  // Answered before a request exists.
   if (status === '431') return {};
   const inProgress: ErrorCode = 'idempotency_in_progress';
   const codes = Object.keys(content?.[JSON_TYPE]?.examples ?? {});

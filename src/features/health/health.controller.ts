@@ -37,7 +37,6 @@ export class HealthController {
   })
   @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
   @ApiFailure(400)
-  @ApiFailure(431)
   report(): Promise<HealthReport> {
     return this.health.report();
   }
@@ -49,7 +48,6 @@ export class HealthController {
   })
   @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
   @ApiFailure(400)
-  @ApiFailure(431)
   live(): Liveness {
     return { status: 'alive' };
   }
@@ -63,7 +61,6 @@ export class HealthController {
   })
   @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
   @ApiFailure(400)
-  @ApiFailure(431)
   @ApiFailure(503, 'Database out, migrations not run, or draining; `details` names which')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async ready(): Promise<HealthCheckResult> {

@@ -49,7 +49,7 @@ interface Options {
   topLevelCopy?: boolean;
   /**
    * The errors it may answer with: codes, or statuses for their usual errors. Every endpoint may answer 400, 403, 429,
-   * 500, 503.
+   * 431, 500, 503.
    */
   errors?: DocumentedError[];
 }
@@ -70,7 +70,6 @@ const DESCRIPTIONS: Record<number, string> = {
   415: 'Body that is not JSON',
   422: 'The Idempotency-Key was used for another request',
   429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
-  431: 'Headers larger than 16 KiB',
   500: 'Internal server error',
   503: 'Database out, or too busy; Retry-After holds the seconds to wait',
 };

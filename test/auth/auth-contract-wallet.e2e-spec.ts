@@ -23,8 +23,6 @@ import { compile } from '../../scripts/compile-contracts';
 import { TestApp, useApp } from '../support/app';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const { SmartWallet, SmartWalletFactory } = compile(['test/support/solidity/SmartWallet.sol']);
 const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };

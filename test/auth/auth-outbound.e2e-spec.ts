@@ -20,8 +20,6 @@ import { type Response, TestApp, until } from '../support/app';
 import { FakeNode } from '../support/chain/fake-node';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
 const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
   'test/support/solidity/LookupWallet.sol',

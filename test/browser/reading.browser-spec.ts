@@ -31,7 +31,7 @@ describe('what the example page reads', () => {
     await app.listen();
     frost = await Frost.start(`http://127.0.0.1:${app.port}`);
     dapp = await serveDapp({ api: frost.url });
-  }, 120_000);
+  });
   afterAll(async () => {
     await dapp?.stop();
     await frost?.stop();

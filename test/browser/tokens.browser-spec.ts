@@ -27,7 +27,7 @@ describe('the example page, where contracts have two tokens', () => {
       `INSERT INTO chain_contracts (type, address, position, from_block, circles) VALUES ('rotating', $1, 0, 1, true)`,
       [CONTRACTS.rotating],
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await dapp?.stop();
     await app.stop();

@@ -64,7 +64,7 @@ describe('circles in the ledger', () => {
     sketch = new CircleSketch(compact(pool), MEMBERS);
     chain = new PaperChain();
     db = await new Written().start(chain);
-  }, 60_000);
+  });
   afterEach(() => db.stop());
 
   it('go from opening to the last refund, to the unit', async () => {
@@ -227,7 +227,7 @@ describe('circles in the ledger', () => {
     );
     expect(await replayed(db)).toMatchObject(NOTHING);
     expect(await verified(db)).toEqual({});
-  }, 60_000);
+  });
 
   it.each([
     ['circles.contribution', `UPDATE circles SET contribution = 1`],

@@ -66,7 +66,7 @@ beforeAll(async () => {
     pino({ level: 'silent' }),
   );
   await bench.atHead();
-}, 120_000);
+});
 afterAll(async () => {
   await indexer?.close();
   await bench.stop();
@@ -217,7 +217,7 @@ it('a circle goes from its opening to the last refund, by what the service says'
   for (const who of people) expect(await position(id, who)).toBe('0');
   expect((await app.get(`/pools/${id}`, a)).body.data.balance).toBe('0');
   await verified();
-}, 120_000);
+});
 
 it('a circle that a collateral does not carry on is over, and everyone gets back what is his', async () => {
   const id = await started();
@@ -236,7 +236,7 @@ it('a circle that a collateral does not carry on is over, and everyone gets back
   await send(id, 'payout', a);
   for (const who of people) expect(await position(id, who)).toBe('0');
   await verified();
-}, 120_000);
+});
 
 it('a circle that does not start is cancelled by its organiser, later by anyone', async () => {
   const [a, b] = people;
@@ -250,7 +250,7 @@ it('a circle that does not start is cancelled by its organiser, later by anyone'
   expect((await rounds(id, b)).can).toEqual(['refund']);
   await send(id, 'refund', b);
   await verified();
-}, 60_000);
+});
 
 it('a reorganisation in the middle takes back what it took back on the chain', async () => {
   const id = await started();
@@ -279,7 +279,7 @@ it('a reorganisation in the middle takes back what it took back on the chain', a
     'circle.round_endedtransaction.reverted',
     'circle.round_ended',
   ]);
-}, 60_000);
+});
 
 it("a stranger's circle with the id of a pool is none of the pool's", async () => {
   const { id } = await newPool();
@@ -301,7 +301,7 @@ it("a stranger's circle with the id of a pool is none of the pool's", async () =
   await send(id, 'open', people[0], await terms());
   expect((await rounds(id, people[1])).circle).toMatchObject({ state: 'JOINING' });
   await verified();
-}, 60_000);
+});
 
 it('terms that the contract would refuse are refused with the field', async () => {
   const { id } = await newPool();

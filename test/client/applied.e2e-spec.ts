@@ -5,7 +5,6 @@ import { addTransaction, newHash } from '../support/ledger';
 import { generator } from '../support/random';
 import { readable } from '../support/events/outbox';
 
-jest.setTimeout(120_000);
 /** After it what differs is not what comes late. */
 const LATE_MS = 10_000;
 

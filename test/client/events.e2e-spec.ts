@@ -20,8 +20,6 @@ import { readable } from '../support/events/outbox';
 import { fill } from '../support/processes/second-process';
 import { newWallet } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 let owner: SignedIn;
 let pool: string;

@@ -10,8 +10,6 @@ import { anvilRpc, connect, deployContracts, read } from '#dev/deploy';
 import { furtherOf, poolContracts } from '#dev/further';
 import { until } from '../support/app';
 
-jest.setTimeout(120_000);
-
 const launcher = join(__dirname, '../../src/dev/anvil.ts');
 let dir: string;
 let stateFile: string;

@@ -10,8 +10,6 @@ import { isServer, readPidFile } from '#dev/postgres-host';
 import { until } from '../support/app';
 import { query } from '../support/database';
 
-jest.setTimeout(120_000);
-
 const launcher = join(__dirname, '../../src/dev/postgres.ts');
 let dir: string;
 let cleanups: (() => unknown)[];

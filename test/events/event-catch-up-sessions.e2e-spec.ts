@@ -6,8 +6,6 @@ import type { EventReader } from '../support/events/event-source';
 import { readable } from '../support/events/outbox';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 let user: SignedIn;
 let other: SignedIn;

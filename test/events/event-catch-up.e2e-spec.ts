@@ -5,8 +5,6 @@ import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 let user: SignedIn;
 let other: SignedIn;

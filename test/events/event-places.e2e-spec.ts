@@ -6,8 +6,6 @@ import { END_REASONS, type EndReason } from '#features/events/event-stream';
 import { type SignedIn, linesOfRequests, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 
-jest.setTimeout(60_000);
-
 const lines: string[] = [];
 const sink = new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) });
 const app = useApp(

@@ -8,8 +8,6 @@ import { EventReader, holdSweeps } from '../support/events/event-source';
 import { readable } from '../support/events/outbox';
 import { verify } from '../support/events/receiver';
 
-jest.setTimeout(120_000);
-
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 /** The outsider is no member, but the events are about his account. */

@@ -8,8 +8,6 @@ import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 
-jest.setTimeout(120_000);
-
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
 let user: SignedIn;
 const open: EventReader[] = [];

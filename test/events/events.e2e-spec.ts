@@ -10,8 +10,6 @@ import { addTransaction } from '../support/ledger';
 import { readable } from '../support/events/outbox';
 import { newWallet } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
 let owner: SignedIn;
 let member: SignedIn;

@@ -3,8 +3,6 @@ import type { Kind } from '#ledger/adapters/happening';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
 
-jest.setTimeout(120_000);
-
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const PAID = 'bbbbbbbb-0000-7000-8000-000000000001';
 const LATE = 'bbbbbbbb-0000-7000-8000-000000000002';

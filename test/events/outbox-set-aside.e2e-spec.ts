@@ -12,8 +12,6 @@ import { createApp } from '#api/app.setup';
 import { settings, until, useApp } from '../support/app';
 import { publish } from '../support/events/outbox';
 
-jest.setTimeout(30_000);
-
 /** What a handler is given, call by call, by the names of events, and what it does with them. */
 interface Told {
   calls: string[][];

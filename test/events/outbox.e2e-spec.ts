@@ -18,8 +18,6 @@ import { accrue, addTransaction } from '../support/ledger';
 import { readable } from '../support/events/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
 
-jest.setTimeout(120_000);
-
 const ALL = { ...BEGINNING, rows: 1000, events: 1_000_000 };
 
 /** Events as a reader gets them who begins at the beginning. */

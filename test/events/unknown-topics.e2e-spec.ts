@@ -11,8 +11,6 @@ import { readable, storedCursor } from '../support/events/outbox';
 import { verify } from '../support/events/receiver';
 import { NEW_TOPIC, goalsModule, newer } from '../support/versions';
 
-jest.setTimeout(60_000);
-
 const HOUR_MS = 3_600_000;
 const nameOf = (event: unknown): string => (event as { name: string }).name;
 

@@ -294,5 +294,5 @@ describe('ESLint', () => {
       execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }),
     ) as number[];
     expect(refused.map((line) => lines[line - 1])).toEqual(REFUSED.map((path) => `import '${path}';`));
-  }, 60_000);
+  });
 });

@@ -126,7 +126,7 @@ afterAll(async () => {
   if (!IMAGE) buildah('rmi', '--force', own, base);
   await chain?.stop();
   await database?.drop();
-}, 60_000);
+});
 
 it('is labelled, runs as user 1000, and knows its commit', () => {
   const { config } = (JSON.parse(buildah('inspect', '--type', 'image', tag)) as Inspected).OCIv1;

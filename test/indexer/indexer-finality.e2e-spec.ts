@@ -3,8 +3,6 @@ import { MOST_BLOCKS } from '#indexer/blocks/finality';
 import { type Fields, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { LOTTERY, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
 
-jest.setTimeout(120_000);
-
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const paid = { kind: 'Deposited', poolId: POOL.replaceAll('-', ''), account: SAVER, amount: '10' } as const;
 

@@ -7,8 +7,6 @@ import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
 import { INSERT_ROW, accrue, addTransaction, ledgerRow, rowValues } from '../support/ledger';
 import { differences } from '../support/recount';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 let owner: SignedIn;
 beforeAll(async () => {

@@ -7,8 +7,6 @@ import { Database } from '#platform/database/database';
 import { CONTRACTS, TestApp } from '../support/app';
 import { type TestDatabase, emptyDatabase } from '../support/database';
 
-jest.setTimeout(120_000);
-
 describe('records of operators', () => {
   const app = new TestApp();
   beforeAll(() => app.start());

@@ -12,8 +12,6 @@ import { newHash } from '../support/ledger';
 import { differences } from '../support/recount';
 import { newWallet } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 interface Row {
   kind: string;
   data: Record<string, unknown>;

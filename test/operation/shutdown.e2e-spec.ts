@@ -8,8 +8,6 @@ import { drain } from '#api/shutdown';
 import { JWT_SECRET, TestApp, until } from '../support/app';
 import { type TestDatabase, freshDatabase } from '../support/database';
 
-jest.setTimeout(120_000);
-
 /** A raw connection, which stays open as long as the server allows. */
 class Connection {
   received = '';

@@ -6,8 +6,6 @@ import { type Received, EventReader, holdSweeps } from '../support/events/event-
 import { addTransaction, newHash } from '../support/ledger';
 import { readable } from '../support/events/outbox';
 
-jest.setTimeout(120_000);
-
 const PARTS = {
   user: '/users/me',
   analytics: '/analytics/user',

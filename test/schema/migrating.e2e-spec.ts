@@ -57,7 +57,7 @@ describe('migrating', () => {
     // The time of each is told.
     for (const name of knownMigrations())
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^${name}: \\d+\\.\\d s$`)));
-  }, 120_000);
+  });
 
   it('does not hold up requests behind a lock that it waits for, and gets it in the end', async () => {
     const url = await database(freshDatabase);
@@ -200,13 +200,13 @@ describe('commands', () => {
       code: 2,
       stderr: expect.stringContaining('usage'),
     });
-  }, 120_000);
+  });
 
   it('say what is wrong with the database', async () => {
     const url = new URL(await database(emptyDatabase));
     url.pathname = '/none';
     expect(await migrate(url.href, 'run')).toEqual({ code: 2, stderr: 'database "none" does not exist\n' });
-  }, 60_000);
+  });
 });
 
 describe('an API on a schema of another version', () => {

@@ -9,8 +9,6 @@ import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sq
 import { createApp } from '#api/app.setup';
 import { TEN, until, useApp } from '../support/app';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 
 /** ExpiredRows of another process, which has removed nothing yet. */

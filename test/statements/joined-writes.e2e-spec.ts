@@ -18,8 +18,6 @@ import { HeldEnds } from '../support/network/held-ends';
 import { Proxy } from '../support/network/proxy';
 import { newWallet } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const app = useApp();
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 

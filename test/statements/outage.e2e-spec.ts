@@ -7,8 +7,6 @@ import { isServer } from '#dev/postgres-host';
 import { TEN, type SignedIn, TestApp, until } from '../support/app';
 import { migrationSource, query } from '../support/database';
 
-jest.setTimeout(120_000);
-
 const app = new TestApp();
 let dir: string;
 let server: LocalPostgres;

@@ -4,8 +4,6 @@ import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
 
-jest.setTimeout(120_000);
-
 const app = useApp({ DATABASE_POOL_SIZE: '2' });
 let user: SignedIn;
 

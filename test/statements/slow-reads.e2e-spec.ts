@@ -9,8 +9,6 @@ import { until } from '../support/app';
 import { eventually } from '../support/chain/chain-bench';
 import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';
 
-jest.setTimeout(60_000);
-
 const WIDTH = 4;
 /** The first value says who asks. */
 const CHEAP: Statement = { name: 'cheap', text: 'SELECT $1::text AS who', payer: 0 };

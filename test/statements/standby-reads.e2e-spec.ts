@@ -10,8 +10,6 @@ import { HeldAnswers } from '../support/network/held-answers';
 import { Proxy } from '../support/network/proxy';
 import { Standby } from '../support/processes/standby';
 
-jest.setTimeout(120_000);
-
 let dir: string;
 let primary: LocalPostgres;
 let standby: Standby;

@@ -7,8 +7,6 @@ import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
 import { migrate, query } from '../support/database';
 
-jest.setTimeout(120_000);
-
 /** A server of its own, whose commits wait for a standby as soon as the test says so. */
 let server: LocalPostgres;
 const app = new TestApp();

@@ -20,8 +20,6 @@ import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';
 import { DelayedProxy } from '../support/network/delayed-proxy';
 import { Proxy } from '../support/network/proxy';
 
-jest.setTimeout(120_000);
-
 const WIDTH = 2;
 const DEPTH = 3;
 const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };

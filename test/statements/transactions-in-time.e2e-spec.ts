@@ -8,8 +8,6 @@ import { type SignedIn, TestApp, settings } from '../support/app';
 import { type TestDatabase, emptyDatabase } from '../support/database';
 import { DelayedProxy } from '../support/network/delayed-proxy';
 
-jest.setTimeout(120_000);
-
 const PARALLEL = 5;
 
 describe('transactions of repositories', () => {

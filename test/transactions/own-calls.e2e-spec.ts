@@ -10,8 +10,6 @@ import { ChainBench, eventually } from '../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../support/chain/foreign-pools';
 import type { Wallet } from '../support/wallet';
 
-jest.setTimeout(120_000);
-
 const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/Coin.sol']);
 
 describe('calls of contracts that are not ours, as their adapters describe them', () => {
@@ -51,7 +49,7 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       await app.signIn(devAccount(1) as unknown as Wallet),
       await app.signIn(devAccount(2) as unknown as Wallet),
     ];
-  }, 120_000);
+  });
   afterAll(async () => {
     await indexer?.close();
     await bench.stop();

@@ -78,7 +78,7 @@ it('a list has what its caller owns, is a member of, or paid, each once, newest 
     { numRuns: 12, endOnFailure: true },
   );
   expect(await differences(app)).toEqual([]);
-}, 120_000);
+});
 
 it('pages far from the start are the same list, across days, whatever part in a pool one has', async () => {
   await lookUpOnly(app, 1);
@@ -107,7 +107,7 @@ it('pages far from the start are the same list, across days, whatever part in a 
     }
   }
   expect(oracle(world, 0).length).toBeGreaterThan(4000);
-}, 120_000);
+});
 
 it('rows that share a moment stand in the order of their ids everywhere', async () => {
   const user = await app.signIn();

@@ -13,8 +13,6 @@ import { readable } from '../support/events/outbox';
 import { Receiver, isSigned, verified } from '../support/events/receiver';
 import { goForward } from '../support/events/webhooks';
 
-jest.setTimeout(60_000);
-
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 let owner: SignedIn;
 let target: Receiver;

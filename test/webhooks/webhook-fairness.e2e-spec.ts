@@ -6,8 +6,6 @@ import { settings, until, useApp } from '../support/app';
 import { Receiver } from '../support/events/receiver';
 import { SlowReceiver, crowd } from '../support/events/webhooks';
 
-jest.setTimeout(60_000);
-
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 let slow: SlowReceiver;
 let quick: Receiver;

@@ -10,8 +10,6 @@ import { createApp } from '#api/app.setup';
 import { type SignedIn, settings, until, useApp } from '../support/app';
 import { readable } from '../support/events/outbox';
 
-jest.setTimeout(60_000);
-
 /** Nothing is sent here: what waits stays. */
 const app = useApp({}, { override: (builder) => builder.overrideProvider(WebhookSender).useValue({}) });
 const replicas: NestFastifyApplication[] = [];

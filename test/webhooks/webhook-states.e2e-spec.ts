@@ -4,8 +4,6 @@ import { readable } from '../support/events/outbox';
 import { Receiver, verified } from '../support/events/receiver';
 import { crowd, goForward } from '../support/events/webhooks';
 
-jest.setTimeout(60_000);
-
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 let target: Receiver;
 

@@ -12,8 +12,6 @@ import { type SignedIn, settings, until, useApp } from '../support/app';
 import { addTransaction } from '../support/ledger';
 import { Receiver, isSigned, verified, verify } from '../support/events/receiver';
 
-jest.setTimeout(120_000);
-
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const receivers: Receiver[] = [];
 const receiver = async (): Promise<Receiver> => {

@@ -4,8 +4,6 @@ import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
 
-jest.setTimeout(120_000);
-
 const CHAIN = '0x7a69';
 const SIGN = 'eth_signTypedData_v4';
 const DOMAIN_SEPARATOR = '0x3644e515';

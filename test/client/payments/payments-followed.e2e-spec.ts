@@ -11,8 +11,6 @@ import { TEN } from '../../support/app';
 import { eventually } from '../../support/chain/chain-bench';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
 
-jest.setTimeout(120_000);
-
 const bench = new PayingBench();
 let saver: Awaited<ReturnType<PayingBench['funded']>>;
 let store: PaymentStore;

@@ -4,8 +4,6 @@ import { devAccount } from '#dev/deploy';
 import { eventually } from '../../support/chain/chain-bench';
 import { BrowserWallet, PayingBench, newPool as createPool } from '../../support/browser/paying';
 
-jest.setTimeout(120_000);
-
 const SIGN = 'eth_signTypedData_v4';
 const OTHER = devAccount(7).address;
 const bench = new PayingBench();

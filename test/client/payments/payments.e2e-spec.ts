@@ -11,8 +11,6 @@ import {
   newPool as createPool,
 } from '../../support/browser/paying';
 
-jest.setTimeout(120_000);
-
 const OTHER_CHAIN = 5;
 const bench = new PayingBench();
 const { app } = bench;

@@ -11,8 +11,6 @@ import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 
-jest.setTimeout(120_000);
-
 const compiled = compile(['test/support/solidity/Coin.sol']);
 
 /** Contracts that are not ours: one knows pools by their accounts, one by numbers, and neither numbers its events. */

@@ -49,8 +49,6 @@ class NewerPool {
 
 const decode = decoderFor([POOLS_CONTRACT, LOTTERY], new NewerPool());
 
-jest.setTimeout(120_000);
-
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const poolId = POOL.replaceAll('-', '');
 const inPool = { poolId, account: SAVER };

@@ -10,8 +10,6 @@ import { ChainBench } from '../../support/chain/chain-bench';
 import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
 import type { Wallet } from '../../support/wallet';
 
-jest.setTimeout(120_000);
-
 const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 
 /** Several pools in a place of one, as from before anybody followed the contract; and pools that are cancelled meanwhile. */

@@ -12,8 +12,6 @@ import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pool
 import { Operators } from '../../support/verify/operators';
 import type { Wallet } from '../../support/wallet';
 
-jest.setTimeout(120_000);
-
 const TEN_TOKENS = BigInt(TEN);
 const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 

@@ -19,8 +19,6 @@ import { endpointOf } from '../../support/chain/paper-node';
 import { urlAs } from '../../support/database';
 import { Operators } from '../../support/verify/operators';
 
-jest.setTimeout(120_000);
-
 const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/Coin.sol']);
 
 describe.each([

@@ -81,7 +81,7 @@ describe('a hash that was told', () => {
       expect(
         events.filter(({ transactionId, txHash }) => transactionId === id && txHash === null),
       ).toMatchObject([{ topic: 'deposit.submitted' }]);
-  }, 60_000);
+  });
 
   it('waits in the mempool, until another takes its place; one that is mined confirms its deposit', async () => {
     await bench.rpc('evm_setAutomine', false);
@@ -111,7 +111,7 @@ describe('a hash that was told', () => {
       [paid],
     );
     expect([status, await look(paid)]).toEqual(['CONFIRMED', []]);
-  }, 60_000);
+  });
 });
 
 describe('turns', () => {

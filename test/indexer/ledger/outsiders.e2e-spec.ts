@@ -3,8 +3,6 @@ import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { type SignedIn, useApp } from '../../support/app';
 import { ledgerRow } from '../../support/ledger';
 
-jest.setTimeout(120_000);
-
 const FEW = 100;
 const MANY = 10_000;
 const DAYS = 200;

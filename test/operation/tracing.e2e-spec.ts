@@ -98,8 +98,10 @@ it('shows writes, also those that are joined with writes of others', async () =>
   expect(joined.map(({ request }) => request)).toEqual([1, 2, 3].map((number) => `POST /pools ${number}`));
   for (const span of joined)
     expect(span).toMatchObject({ kind: 'joined', calls: expect.any(Number) as number });
-  const [write] = await spansOf(() => app.send({ method: 'POST', url: '/auth/logout', as: user }));
-  expect(write).toMatchObject({ kind: 'write', request: 'POST /auth/logout' });
+  // Beside it there may be one that asks whether the session goes on.
+  expect(await spansOf(() => app.send({ method: 'POST', url: '/auth/logout', as: user }))).toContainEqual(
+    expect.objectContaining({ kind: 'write', request: 'POST /auth/logout' }),
+  );
   user = await app.signIn();
 });
 
@@ -129,11 +131,13 @@ it('shows why a statement failed', async () => {
   await app.sql('ALTER TABLE pool_totals RENAME TO gone; ALTER TABLE pools RENAME TO gone_too');
   try {
     const spans = await spansOf(() => app.get('/pools', user));
-    expect(spans.at(-1)).toMatchObject({
-      request: 'GET /pools',
-      statement: 'list_pools',
-      error: { code: '42P01' },
-    });
+    expect(spans).toContainEqual(
+      expect.objectContaining({
+        request: 'GET /pools',
+        statement: 'list_pools',
+        error: expect.objectContaining({ code: '42P01' }) as object,
+      }),
+    );
   } finally {
     await app.sql('ALTER TABLE gone RENAME TO pool_totals; ALTER TABLE gone_too RENAME TO pools');
   }

@@ -4,7 +4,7 @@ import * as draws from '#indexer/ledger/draws.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { refusal } from '#indexer/ledger/set-aside';
 import { correct, schemaOf } from './correction';
-import { type Replayed, decideAgain, storedItem } from './event-reader';
+import { type Replayed, decideAgain, readLotteries, storedItem } from './event-reader';
 import { EVENTS_OF_NONE, HOLD_CURSOR } from './events.sql';
 import { writeOutcomes } from './pool-correction';
 import * as sql from './draws.sql';
@@ -20,6 +20,11 @@ interface DrawKey {
   drawId: string;
 }
 type Place = [block: number, log: number];
+interface Piece {
+  count: number;
+  last?: Place;
+  changed: Replayed[];
+}
 
 /** Makes draws anew from their events, beside what is stored, and writes those that differ. */
 export class DrawCorrection {
@@ -34,7 +39,7 @@ export class DrawCorrection {
   constructor(
     private readonly client: Client,
     private readonly reader: Client,
-    private readonly lotteries: ReadonlySet<string>,
+    private lotteries: ReadonlySet<string>,
   ) {}
 
   /** Outcomes of the events that name no pool. Each depends on nothing but the event. */
@@ -42,10 +47,11 @@ export class DrawCorrection {
     for (let place: Place | undefined = [-1, -1]; place;) {
       signal.throwIfAborted();
       const from: Place = place;
-      const piece = await this.read(from, effective);
+      let piece = await this.read(from, effective);
+      if (piece.changed.length > 0) piece = await this.readAnew(from, effective);
       if (piece.changed.some(({ before }) => before !== 'FAILED'))
         this.outcomes += await correct(this.client, HOLD_CURSOR, async (now) => {
-          const { changed } = await this.read(from, now);
+          const { changed } = await this.readAnew(from, now);
           const wrong = changed.filter(({ before }) => before !== 'FAILED');
           await writeOutcomes(this.client, wrong);
           return wrong.length;
@@ -71,10 +77,13 @@ export class DrawCorrection {
     );
   }
 
-  private async read(
-    place: Place,
-    effective: number,
-  ): Promise<{ count: number; last?: Place; changed: Replayed[] }> {
+  /** An indexer that began meanwhile may follow a lottery more, whose draws are no error. */
+  private async readAnew(place: Place, effective: number): Promise<Piece> {
+    this.lotteries = await readLotteries(this.client);
+    return this.read(place, effective);
+  }
+
+  private async read(place: Place, effective: number): Promise<Piece> {
     const rules: Rules = { effective, lotteries: this.lotteries };
     const { rows } = await this.client.query<(string | null)[]>({
       text: EVENTS_OF_NONE,

@@ -1,3 +1,5 @@
+import type { Client } from 'pg';
+import { TYPE_WITH_DRAWS } from '#values/types';
 import {
   type Decision,
   type EventOutcome,
@@ -10,7 +12,14 @@ import {
 } from '#indexer/ledger/decide';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Kind } from '#ledger/adapters/happening';
+import { LOTTERIES } from './events.sql';
 import type { Row } from './ordered-rows';
+
+/** Not by the settings: those of whoever runs a replay may name others, or none. */
+export async function readLotteries(client: Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ address: string }>(LOTTERIES, [TYPE_WITH_DRAWS]);
+  return new Set(rows.map(({ address }) => address));
+}
 
 /** An event with what is stored of its outcome. */
 export interface StoredItem extends Item {

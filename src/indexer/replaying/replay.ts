@@ -1,10 +1,10 @@
 import type { Client } from 'pg';
-import { TYPE_WITH_DRAWS } from '#values/types';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
 import { correct, lockRepair } from './correction';
 import { DrawCorrection } from './draw-correction';
-import { HOLD_CURSOR, LOTTERIES, REACH } from './events.sql';
+import { readLotteries } from './event-reader';
+import { HOLD_CURSOR, REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
 import { ShareCorrection } from './share-correction';
@@ -61,9 +61,7 @@ export class Replay {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
-    // Not by the settings: those of whoever runs this may name others, or none.
-    const known = await writer.query<{ address: string }>(LOTTERIES, [TYPE_WITH_DRAWS]);
-    const lotteries = new Set(known.rows.map(({ address }) => address));
+    const lotteries = await readLotteries(writer);
     const shares = new ShareCorrection(writer, readers[0]);
     await shares.run(this.signal);
     let names = 0;

@@ -1,3 +1,6 @@
+import { connect } from '#indexer/leading/leader';
+import { DrawCorrection } from '#indexer/replaying/draw-correction';
+import { REACH } from '#indexer/replaying/events.sql';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
 import { LOTTERY } from '../../support/chain/paper-chain';
 import { CASES } from '../../support/verify/verify-cases';
@@ -29,6 +32,24 @@ it('keeps the draws of a lottery that is followed no longer, or only for other t
   await scene.corrupt(`INSERT INTO chain_contracts VALUES ('individual', '${LOTTERY}', 0, 0)`);
   expect(await replayed()).toEqual(NOTHING);
   expect(await scene.changed()).toEqual(['chain_contracts']);
+});
+
+it('keeps the draws of a lottery that is followed since the replay began', async () => {
+  const [client, reader] = [
+    await connect(scene.written.databaseUrl),
+    await connect(scene.written.databaseUrl),
+  ];
+  try {
+    const { rows } = await client.query<{ effective: string }>(REACH);
+    const draws = new DrawCorrection(client, reader, new Set());
+    const { signal } = new AbortController();
+    await draws.decide(Number(rows[0].effective), signal);
+    await draws.make(signal);
+    expect([draws.outcomes, draws.corrected, draws.refused]).toEqual([0, 0, []]);
+  } finally {
+    await Promise.all([client.end(), reader.end()]);
+  }
+  expect(await scene.changed()).toEqual([]);
 });
 
 it('makes the draws of a lottery by its events alone, if it is followed', async () => {

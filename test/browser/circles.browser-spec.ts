@@ -8,10 +8,8 @@ import { NO_FAULTS, faultsOf } from '../support/browser/looks';
 import { PageBench } from '../support/browser/page-bench';
 import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
 
-const WAIT_MS = 45_000;
 const THOUSAND = parseEther('1000');
 
-jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
 /** Personal pools are in contracts that are not ours. */
@@ -30,7 +28,6 @@ beforeAll(() =>
 afterAll(() => bench.stop());
 
 async function enter(page: Page): Promise<void> {
-  page.setDefaultTimeout(WAIT_MS);
   await press(page, 'Connect Test wallet');
   await page.getByRole('button', { name: 'New pool' }).waitFor();
 }

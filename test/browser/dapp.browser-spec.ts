@@ -6,15 +6,11 @@ import { PageBench } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
-/** Several waits for a chain, an indexer and a browser, one after another. */
-const WHOLE_WAY_MS = 180_000;
-const WAIT_MS = 45_000;
-
 describe('the example page, with service, indexer and chain', () => {
   const browser = useBrowser();
   const bench = new PageBench();
   const { app } = bench;
-  beforeAll(() => bench.start({ PUBLIC_STATISTICS: 'true' }), WHOLE_WAY_MS);
+  beforeAll(() => bench.start({ PUBLIC_STATISTICS: 'true' }));
   afterAll(() => bench.stop());
 
   const walletOf = (fields: Partial<TestWallet> = {}): TestWallet => ({
@@ -25,7 +21,6 @@ describe('the example page, with service, indexer and chain', () => {
   });
   const open = async (options: Parameters<typeof browser.open>[1] = {}): Promise<WatchedPage> => {
     const page = await browser.open(bench.dapp.url, options);
-    page.setDefaultTimeout(WAIT_MS);
     return page;
   };
   const press = (page: Page, name: string | RegExp): Promise<void> =>
@@ -57,120 +52,113 @@ describe('the example page, with service, indexer and chain', () => {
     return urls;
   };
 
-  it(
-    'goes the whole way with a wallet',
-    async () => {
-      const wallet = walletOf();
-      const { address } = wallet.account;
-      const page = await open({ wallet });
-      const failed = failures(page);
-      await press(page, 'Connect Test wallet');
-      await press(page, 'Get 1,000 more');
-      await done(page, 'in your wallet');
-      expect(await bench.tokensOf(address)).toBe(parseEther('1000'));
+  it('goes the whole way with a wallet', async () => {
+    const wallet = walletOf();
+    const { address } = wallet.account;
+    const page = await open({ wallet });
+    const failed = failures(page);
+    await press(page, 'Connect Test wallet');
+    await press(page, 'Get 1,000 more');
+    await done(page, 'in your wallet');
+    expect(await bench.tokensOf(address)).toBe(parseEther('1000'));
 
-      await press(page, 'New pool');
-      await page.getByText('Cooperative').click();
-      await page.getByLabel('First deposit').fill('40');
-      await page.getByLabel('Members, one address a line').fill(newWallet().address);
-      await press(page, 'Create and pay');
-      await done(page, '40 TEST have arrived.');
-      await page.getByText('2 savers').waitFor();
-      await field(page, 'held', /^40$/).waitFor();
-      expect(await bench.tokensOf(address)).toBe(parseEther('960'));
-      const [{ status }] = await app.sql<{ status: string }>(
-        'SELECT status FROM transactions WHERE account = $1',
-        [address.toLowerCase()],
-      );
-      expect(status).toBe('CONFIRMED');
+    await press(page, 'New pool');
+    await page.getByText('Cooperative').click();
+    await page.getByLabel('First deposit').fill('40');
+    await page.getByLabel('Members, one address a line').fill(newWallet().address);
+    await press(page, 'Create and pay');
+    await done(page, '40 TEST have arrived.');
+    await page.getByText('2 savers').waitFor();
+    await field(page, 'held', /^40$/).waitFor();
+    expect(await bench.tokensOf(address)).toBe(parseEther('960'));
+    const [{ status }] = await app.sql<{ status: string }>(
+      'SELECT status FROM transactions WHERE account = $1',
+      [address.toLowerCase()],
+    );
+    expect(status).toBe('CONFIRMED');
 
-      await press(page, 'Add 5 % yield');
-      await done(page, 'earned 5 %');
-      await press(page, 'Claim');
-      await done(page, 'The yield is in your wallet.');
-      await page.getByText('Yield claimed').first().waitFor();
-      await field(page, 'claimable', /^0$/).waitFor();
-      const claimed = await bench.tokensOf(address);
-      expect(claimed).toBeGreaterThan(parseEther('961.9'));
+    await press(page, 'Add 5 % yield');
+    await done(page, 'earned 5 %');
+    await press(page, 'Claim');
+    await done(page, 'The yield is in your wallet.');
+    await page.getByText('Yield claimed').first().waitFor();
+    await field(page, 'claimable', /^0$/).waitFor();
+    const claimed = await bench.tokensOf(address);
+    expect(claimed).toBeGreaterThan(parseEther('961.9'));
 
-      await press(page, 'Withdraw');
-      await page.getByLabel('Amount').fill('41');
-      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-      await page.getByText('At most 40 TEST').first().waitFor();
-      await page.getByLabel('Amount').fill('15.5');
-      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-      await done(page, 'back in your wallet');
-      await field(page, 'held', /^24\.5$/).waitFor();
-      expect(await bench.tokensOf(address)).toBe(claimed + parseEther('15.5'));
+    await press(page, 'Withdraw');
+    await page.getByLabel('Amount').fill('41');
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByText('At most 40 TEST').first().waitFor();
+    await page.getByLabel('Amount').fill('15.5');
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await done(page, 'back in your wallet');
+    await field(page, 'held', /^24\.5$/).waitFor();
+    expect(await bench.tokensOf(address)).toBe(claimed + parseEther('15.5'));
 
-      await press(page, 'Start a one-minute draw');
-      await done(page, 'Buy tickets');
-      await page.getByLabel('Number of tickets').fill('3');
-      await press(page, 'Buy for 3 TEST');
-      await done(page, 'Good luck!');
-      await field(page, 'tickets', /^3$/).waitFor();
-      await press(page, 'End the draw now');
-      await done(page, 'You have won 28 TEST!');
-      await press(page, 'Take 28 TEST');
-      await done(page, 'The prize is in your wallet.');
-      await page.getByText('Won 28 TEST, paid').waitFor();
-      expect(await bench.tokensOf(address)).toBe(claimed + parseEther('15.5') + parseEther('25'));
+    await press(page, 'Start a one-minute draw');
+    await done(page, 'Buy tickets');
+    await page.getByLabel('Number of tickets').fill('3');
+    await press(page, 'Buy for 3 TEST');
+    await done(page, 'Good luck!');
+    await field(page, 'tickets', /^3$/).waitFor();
+    await press(page, 'End the draw now');
+    // On a busy machine the page says no more than where the winner will stand.
+    await done(page, /You have won 28 TEST!|The winner shows here once/);
+    await press(page, 'Take 28 TEST');
+    await done(page, 'The prize is in your wallet.');
+    await page.getByText('Won 28 TEST, paid').waitFor();
+    expect(await bench.tokensOf(address)).toBe(claimed + parseEther('15.5') + parseEther('25'));
 
-      await page.reload();
-      await field(page, 'held').waitFor();
-      await page.getByText('Live', { exact: true }).waitFor();
-      expect(faults(page)).toEqual([]);
-      expect(failed.filter((each) => each !== '404 /api/lottery/current')).toEqual([]);
-    },
-    WHOLE_WAY_MS,
-  );
+    await page.reload();
+    await field(page, 'held').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(faults(page)).toEqual([]);
+    expect(failed.filter((each) => each !== '404 /api/lottery/current')).toEqual([]);
+  });
 
-  it(
-    'is enough without a wallet, and with the keyboard alone',
-    async () => {
-      const page = await open({ viewport: PHONE });
-      const focused = (): Promise<string> =>
-        page.evaluate('document.activeElement.innerText || document.activeElement.ariaLabel || ""');
-      const goTo = async (name: string): Promise<void> => {
-        await page.getByRole('button', { name, exact: true }).first().waitFor();
-        for (let tabs = 0; (await focused()).trim() !== name; tabs++) {
-          if (tabs > 60) throw new Error(`Tab does not reach ${name}`);
-          await page.keyboard.press('Tab');
-        }
-      };
-      const enter = async (name: string): Promise<void> => {
-        await goTo(name);
-        await page.keyboard.press('Enter');
-      };
-      await enter('Try without a wallet');
-      await enter('New pool');
-      await page.getByRole('dialog').waitFor();
-      await goTo('Create and pay');
-      // One back is the check box, two the amount.
-      await page.keyboard.press('Shift+Tab');
-      await page.keyboard.press('Shift+Tab');
-      await page.keyboard.press('Control+A');
-      await page.keyboard.type('30');
+  it('is enough without a wallet, and with the keyboard alone', async () => {
+    const page = await open({ viewport: PHONE });
+    const focused = (): Promise<string> =>
+      page.evaluate('document.activeElement.innerText || document.activeElement.ariaLabel || ""');
+    const goTo = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name, exact: true }).first().waitFor();
+      for (let tabs = 0; (await focused()).trim() !== name; tabs++) {
+        if (tabs > 60) throw new Error(`Tab does not reach ${name}`);
+        await page.keyboard.press('Tab');
+      }
+    };
+    const enter = async (name: string): Promise<void> => {
+      await goTo(name);
       await page.keyboard.press('Enter');
-      await page.getByText('30 TEST have arrived.').waitFor();
-      // What ends a job has the focus.
-      await page.waitForFunction('document.activeElement.innerText === "Done"');
-      await page.keyboard.press('Enter');
-      await enter('Deposit');
-      await page.getByRole('dialog').waitFor();
-      await page.keyboard.press('Tab');
-      await page.keyboard.type('2');
-      await page.keyboard.press('Enter');
-      await page.getByText('2 TEST have arrived.').waitFor();
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await field(page, 'held', /^32$/).waitFor();
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-      expect(await bench.tokensOf(devKey().address)).toBe(parseEther('968'));
-      expect(faults(page)).toEqual([]);
-    },
-    WHOLE_WAY_MS,
-  );
+    };
+    await enter('Try without a wallet');
+    await enter('New pool');
+    await page.getByRole('dialog').waitFor();
+    await goTo('Create and pay');
+    // One back is the check box, two the amount.
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('30');
+    await page.keyboard.press('Enter');
+    await page.getByText('30 TEST have arrived.').waitFor();
+    // What ends a job has the focus.
+    await page.waitForFunction('document.activeElement.innerText === "Done"');
+    await page.keyboard.press('Enter');
+    await enter('Deposit');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('2');
+    await page.keyboard.press('Enter');
+    await page.getByText('2 TEST have arrived.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await field(page, 'held', /^32$/).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+    expect(await bench.tokensOf(devKey().address)).toBe(parseEther('968'));
+    expect(faults(page)).toEqual([]);
+  });
 
   it('creates no pool that could not be paid, and says why', async () => {
     const account = newWallet();

@@ -35,13 +35,14 @@ async function tryIt(page: WatchedPage, id: string): Promise<string> {
   return (await status.innerText()).trim().split(/\s/)[0];
 }
 
-// The page's library takes seconds of CPU for each load, more on a busy machine.
-jest.setTimeout(400_000);
-
 describe('/docs in a browser', () => {
   const app = useApp();
   const browser = useBrowser();
-  beforeAll(() => app.listen());
+  beforeAll(async () => {
+    await app.listen();
+    // The page repeats nothing, and the first connection to the database may take longer than a request.
+    await app.nonce();
+  });
   const url = (path = '/docs'): string => `http://127.0.0.1:${app.port}${path}`;
   const stored = ({ account }: TestWallet): Promise<object[]> =>
     app.sql('SELECT FROM users WHERE address = $1', [account.address.toLowerCase()]);
@@ -128,7 +129,7 @@ describe('/docs of a service with rules for sign-in', () => {
   const browser = useBrowser();
   const other = useApp({ SIWE_DOMAINS: 'app.example.org' });
   const chained = useApp({ CHAIN_ID: '8453' });
-  beforeAll(() => Promise.all([other.listen(), chained.listen()]));
+  beforeAll(() => Promise.all([other.listen(), chained.listen(), chained.nonce()]));
 
   it('says which hosts may sign in', async () => {
     const page = await browser.open(`http://127.0.0.1:${other.port}/docs`, { wallet: wallet() });

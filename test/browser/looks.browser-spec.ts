@@ -6,12 +6,10 @@ import { PageBench } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
-const WAIT_MS = 45_000;
 const MOST_SHIFT = 0.1;
 /** A shift that comes this late after an input counts as unasked for. */
 const NOT_RECENT_MS = 600;
 
-jest.setTimeout(180_000);
 const browser = useBrowser();
 const bench = new PageBench();
 beforeAll(() => bench.start());
@@ -36,7 +34,6 @@ describe.each([
       open: late as unknown as Promise<void>,
     };
     const page = await browser.open('about:blank', { viewport, wallet, dark: scheme === 'dark' });
-    page.setDefaultTimeout(WAIT_MS);
     await watchShifts(page);
     await page.goto(bench.dapp.url);
     const press = (name: string | RegExp): Promise<void> =>

@@ -116,7 +116,8 @@ export class LocalChain {
   async openShortDraw(open: CurrentDraw | null): Promise<void> {
     const lottery = this.config.contracts.lottery as Address;
     if (open) await this.call(lottery, 'cancelDraw', [BigInt(open.drawId)]);
-    const { timestamp } = await this.keeper.getBlock();
+    // The newest block may be older than a draw lasts: blocks come with transactions alone.
+    const { timestamp } = await this.keeper.getBlock({ blockTag: 'pending' });
     await this.call(lottery, 'openDraw', [TICKET_PRICE, timestamp + BigInt(DRAW_SECONDS)]);
     const current = await this.keeper.readContract({
       address: lottery,

@@ -11,8 +11,9 @@ export interface PageOptions {
   dark?: boolean;
 }
 
-/** For what the page is to show. It is there much sooner, but on a busy machine. */
+/** For what the page is to show, and for the many waits of a test. It takes much less, but on a busy machine. */
 const WAIT_MS = 110_000;
+const TEST_MS = 400_000;
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 900 };
@@ -27,6 +28,7 @@ export interface WatchedPage extends Page {
 export function useBrowser(): { open: (url: string, options?: PageOptions) => Promise<WatchedPage> } {
   let browser: Browser | undefined;
   const contexts: BrowserContext[] = [];
+  jest.setTimeout(TEST_MS);
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath: findChromium(),
@@ -42,8 +44,8 @@ export function useBrowser(): { open: (url: string, options?: PageOptions) => Pr
       const colorScheme = dark ? 'dark' : 'light';
       const context = await browser!.newContext({ viewport, locale, colorScheme, permissions: [] });
       contexts.push(context);
+      context.setDefaultTimeout(WAIT_MS);
       const page = watch(await context.newPage(), new URL(url).host);
-      page.setDefaultTimeout(WAIT_MS);
       if (wallet) await injectWallet(page, wallet);
       await page.goto(url);
       return page;

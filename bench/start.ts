@@ -10,7 +10,7 @@ import { type BenchDatabase, callers } from './database';
 import { drive, median } from './drive';
 import { type Endpoint, endpoints, reading } from './endpoints';
 import { rounded } from './measure';
-import { Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, say, table } from './output';
 import { ENVIRONMENT, PEERS, ROOT } from './peers';
 
 const SIZE = { pools: 1000, transactions: 10_000 };
@@ -38,7 +38,7 @@ interface Start {
 }
 
 /** Time to the first answer, and memory, of the service beside a bare Nest application. Writes results-start.json. */
-export async function start(database: BenchDatabase): Promise<void> {
+export async function start(database: BenchDatabase, limited: Limited): Promise<void> {
   const DATABASE_URL = await database.copy(await database.filled(SIZE), 'bench_start');
   const readers = await callers(DATABASE_URL, 32);
   const cache = mkdtempSync(path.join(tmpdir(), 'bench-compiled-'));
@@ -70,7 +70,7 @@ export async function start(database: BenchDatabase): Promise<void> {
         progress.step(candidate.name);
       }
     progress.end();
-    report(starts);
+    report(starts, limited);
   } finally {
     rmSync(cache, { recursive: true });
   }
@@ -130,7 +130,7 @@ function residentMiB(pid: number): number {
   }
 }
 
-function report(starts: Map<string, Start[]>): void {
+function report(starts: Map<string, Start[]>, limited: Limited): void {
   const results = [...starts].map(([name, all]) => ({
     name,
     ms: rounded(median(all.map(({ ms }) => ms)), 0),
@@ -149,7 +149,7 @@ function report(starts: Map<string, Start[]>): void {
     `\n${table([`node_modules of the image: ${packages.length} packages`, `${all} MiB`], largest)}`,
   );
   const text = { node: process.versions.node, starts: Object.fromEntries(starts), results, packages };
-  keep('results-start.json', text);
+  keep('results-start.json', text, limited);
 }
 
 /** The packages that the image has, largest first. */

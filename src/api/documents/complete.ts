@@ -69,7 +69,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
-      operation.responses['431'] = headersTooLarge();
+      operation.responses['431'] ??= headersTooLarge();
       nameErrors(path, method, operation, examples);
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
       if (etag) operation.responses['304'] = { description: UNCHANGED };

@@ -70,6 +70,7 @@ const DESCRIPTIONS: Record<number, string> = {
   415: 'Body that is not JSON',
   422: 'The Idempotency-Key was used for another request',
   429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
+  431: 'Headers larger than 16 KiB',
   500: 'Internal server error',
   503: 'Database out, or too busy; Retry-After holds the seconds to wait',
 };

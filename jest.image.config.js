@@ -14,6 +14,6 @@ module.exports = {
   testRegex: '\\.image-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/', ...(missing ? ['\\.image-spec\\.ts$'] : [])],
   passWithNoTests: true,
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   maxWorkers: 1,
 };

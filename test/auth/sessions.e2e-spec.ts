@@ -135,16 +135,16 @@ describe('a session', () => {
   it('ends by many simultaneous logouts, while other sessions stay valid', async () => {
     const users = await Promise.all(Array.from({ length: 60 }, () => app.signIn()));
     await Promise.all(users.map(lives));
-    const answers = await Promise.all(
-      users
-        .slice(0, 50)
-        .flatMap((user, i) => [
-          logout(user, i % 2 ? '/auth/logout' : '/auth/logout/all'),
-          app.get('/auth/me', user),
-        ]),
-    );
-    expect(answers).toHaveLength(100);
-    for (const user of users.slice(0, 50)) expect((await app.get('/pools', user)).status).toBe(401);
+    // A busy service may answer 503, and is asked again.
+    const leave = async (user: SignedIn, i: number): Promise<void> => {
+      const url = i % 2 ? '/auth/logout' : '/auth/logout/all';
+      await until(async () =>
+        [200, 401].includes((await app.send({ method: 'POST', url, as: user })).status),
+      );
+    };
+    const leaving = users.slice(0, 50);
+    await Promise.all(leaving.flatMap((user, i) => [leave(user, i), app.get('/auth/me', user)]));
+    for (const user of leaving) expect((await app.get('/pools', user)).status).toBe(401);
     for (const user of users.slice(50)) await lives(user);
   });
 

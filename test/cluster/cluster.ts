@@ -1,7 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,8 +9,8 @@ import { urlAs } from '#dev/settings';
 const FOLDER = join(__dirname, '../../deploy/cluster');
 /** APP_PASSWORD of cluster.env. */
 const PASSWORD = 'savings';
-/** Offsets of the ports that cluster.env takes from BASE_PORT on. */
-const OFFSETS = [1, 2, 11, 12, 13, 21, 22, 23, 30, 31, 39, 40];
+/** Offsets of the ports that cluster.env and recover.sh take from BASE_PORT on. */
+const OFFSETS = [1, 2, 11, 12, 13, 19, 21, 22, 23, 30, 31, 39, 40];
 /** Below the ports that the kernel gives to outgoing connections. */
 const [FIRST_BASE, LAST_BASE] = [20_000, 30_000];
 /** Of a command; the longest waits until every node follows. */
@@ -103,19 +102,18 @@ function canDisconnect(): boolean {
 }
 
 async function freeBase(): Promise<number> {
+  // Workers never choose the same.
+  const worker = Number(process.env.JEST_WORKER_ID ?? 0) % 10;
   for (;;) {
-    const base = FIRST_BASE + 100 * Math.floor(Math.random() * ((LAST_BASE - FIRST_BASE) / 100));
+    const base =
+      FIRST_BASE + 1000 * Math.floor(Math.random() * ((LAST_BASE - FIRST_BASE) / 1000)) + 100 * worker;
     const free = await Promise.all(OFFSETS.map((offset) => isFree(base + offset)));
     if (free.every(Boolean)) return base;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const free = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ]);
-  server.close();
-  return free;
-}
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });

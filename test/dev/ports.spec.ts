@@ -33,10 +33,10 @@ function another(code: string): string {
 describe('ports of npm start', () => {
   it('that are not set are free ones, near the usual ones, and all different', async () => {
     const { api, indexer, page } = await takePorts({});
-    expect([api % 10, indexer % 10, page]).toEqual([1, 2, api - 1]);
+    expect([api % 10, indexer % 10, page % 10]).toEqual([1, 2, 0]);
     const next = await takePorts({ PORT: '', INDEXER_PORT: '0' });
     expect(new Set([api, indexer, page, next.api, next.indexer, next.page]).size).toBe(6);
-    expect(next.api).toBeGreaterThan(api);
+    expect(next.api % 10).toBe(1);
   });
 
   it('that are set are those, or an error that says which', async () => {

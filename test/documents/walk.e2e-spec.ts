@@ -24,6 +24,8 @@ const shapeOf = (value: unknown): unknown =>
 
 it('its requests work as printed, and are answered in the form that it shows', async () => {
   await app.listen();
+  // The first connection to the database may take longer than a request.
+  await app.nonce();
   const answered = STEPS.filter(({ answer }) => answer !== undefined);
   expect(answered).toHaveLength(4);
   // The rest, with a webhook, runs until it is stopped: `webhook-example.e2e-spec.ts` runs it.

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { keccak256, parseEther, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { PoolContracts } from '#ledger/chain/chain.settings';
+import { KeeperNode } from '#keeper/node';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
@@ -147,10 +148,21 @@ describe('several keepers', () => {
   it('of several accounts that send at the same moment lose a transaction, and no more', async () => {
     const other = await fundedKey(parseEther('1'));
     const both = [keeper(), keeper({ KEEPER_KEY: other })];
+    const send = Reflect.get(KeeperNode.prototype, 'send');
+    let arrived = 0;
+    const sending = jest.spyOn(KeeperNode.prototype, 'send').mockImplementation(async function (
+      this: KeeperNode,
+      signed,
+    ) {
+      arrived++;
+      await until(() => arrived === both.length);
+      return send.call(this, signed);
+    });
     await withoutMining(async () => {
       expect(await Promise.all(both.map(({ round }) => round()))).toEqual(['sending', 'sending']);
       await t.mine(1);
     });
+    sending.mockRestore();
     for (let i = 0; i < 3; i++) for (const { round } of both) expect(await round()).toBe('idle');
     expect([await transactions(), await transactions(other), await status()]).toEqual([1, 1, COMPLETED]);
     const reverted = succeeded.replace('succeeded', 'reverted');

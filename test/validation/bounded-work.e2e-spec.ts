@@ -9,6 +9,7 @@ import { EventHub } from '#features/events/event-hub';
 import { EventStream } from '#features/events/event-stream';
 import { TEN, type Response, type SignedIn, until, useApp } from '../support/app';
 import { addTransaction } from '../support/ledger';
+import { holdSweeps } from '../support/events/event-source';
 import { readable } from '../support/events/outbox';
 import { newWallet, siweMessage } from '../support/wallet';
 
@@ -143,6 +144,7 @@ describe('the work for many listeners is divided:', () => {
   });
 
   it('the process turns to other work between some and the next', async () => {
+    holdSweeps();
     const hub = app.nest.get(EventHub, { strict: false });
     // A stream begins after what can be read when it opens.
     await readable(app);
@@ -174,6 +176,7 @@ describe('the work for many listeners is divided:', () => {
     } finally {
       counting = false;
       for (const each of leave) each();
+      jest.restoreAllMocks();
     }
   });
 });

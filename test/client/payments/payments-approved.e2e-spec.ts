@@ -1,6 +1,6 @@
 import { type Payment, type SavingsClient, isSent, memoryPayments, sendCalls } from '@pooled-savings/client';
 import { type Abi, type Address, type Hash, type Hex, encodeFunctionData, parseEther, zeroHash } from 'viem';
-import { type DevClient, artifacts, deploy } from '#dev/deploy';
+import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
 
@@ -197,12 +197,13 @@ describe('a wallet that sends several calls as one', () => {
 /** What is approved already: as much as the deposit that follows. */
 async function approvedFor(id: string, deposit: bigint): Promise<{ deposit: bigint }> {
   const { contractAddress } = await client.pools.get(id);
-  await saver.writeContract({
+  const hash = await saver.writeContract({
     abi: artifacts.TestToken.abi,
     address: bench.deployment.token,
     functionName: 'approve',
     args: [contractAddress, deposit],
   });
+  await receiptOf(saver, hash);
   return { deposit };
 }
 
@@ -231,7 +232,8 @@ it('changes an allowance that is left over at once, and of tokens that refuse th
       }) as const;
     const { data } = call('mint', token, [saver.account.address, 1000n]);
     await saver.sendTransaction({ to: token, data });
-    await saver.sendTransaction({ to: token, data: call('approve', token, [pool, 1n]).data });
+    const approval = { to: token, data: call('approve', token, [pool, 1n]).data };
+    await receiptOf(saver, await saver.sendTransaction(approval));
     const id = `0x${'a1'.repeat(16)}`;
     const calls = [call('approve', token, [pool, 100n]), call('deposit', pool, [id, id, 100n])];
     const sent: string[] = [];

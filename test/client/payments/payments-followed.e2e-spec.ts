@@ -6,7 +6,7 @@ import {
   webPayments,
 } from '@pooled-savings/client';
 import { type Hash, type Hex, parseGwei } from 'viem';
-import { connect, devAccount } from '#dev/deploy';
+import { connect, devAccount, receiptOf } from '#dev/deploy';
 import { TEN } from '../../support/app';
 import { eventually } from '../../support/chain/chain-bench';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
@@ -240,6 +240,7 @@ it('finds what the wallet sent when the page was left before it said so', async 
   const end = new AbortController();
   const left = client.pay(poolId, { transaction: depositId, wallet, signal: end.signal });
   const hash = await asked;
+  await receiptOf(saver, hash);
   end.abort(new Error('left'));
   await expect(left).rejects.toThrow('left');
   const page = reloaded();

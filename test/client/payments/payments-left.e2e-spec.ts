@@ -229,7 +229,7 @@ it('is patient with nodes that show nothing, whatever else the account sends, an
   wallet.answers.eth_sendTransaction = () => `0x${'11'.repeat(32)}`;
   const end = new AbortController();
   let ended: unknown;
-  const paying = client.pay(id, { amount: 3n, wallet, signal: end.signal, droppedAfterMs: 1_000 });
+  const paying = client.pay(id, { amount: 3n, wallet, signal: end.signal, droppedAfterMs: 4_000 });
   void paying.catch((error: unknown) => (ended = error));
   const searches = (): number => looks.filter(Boolean).length;
   const receipts = (): Promise<number> => Promise.resolve(wallet.count('eth_getTransactionReceipt'));

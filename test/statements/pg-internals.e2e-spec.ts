@@ -145,15 +145,16 @@ describe('members of pg beside its public types', () => {
   });
 
   it('Query.callback: with query_timeout, one in its place that stops the timer', async () => {
-    await connect({ query_timeout: 100 });
+    await connect({ query_timeout: 1000 });
     const query = new Recorded([serialize.parse(ONE), ...execution('one', 1)], ONE);
     const { callback } = query;
     send(query);
     expect(query.callback).not.toBe(callback);
     await query.ended;
     query.callback();
-    const end = performance.now() + 200;
-    while (performance.now() < end) await client.query('SELECT pg_sleep(0.02)');
+    const end = performance.now() + 1200;
+    const sleep = { text: 'SELECT pg_sleep(0.1)', query_timeout: 60_000 };
+    while (performance.now() < end) await client.query(sleep);
     expect(query.events.at(-1)).toEqual(['ready']);
   });
 

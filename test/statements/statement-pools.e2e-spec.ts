@@ -268,7 +268,8 @@ describe('pools of statements', () => {
       const [{ pid }] = (await read(reads, PID, [])) as { pid: number }[];
       // Together longer than the limit.
       const end = performance.now() + 1200;
-      while (performance.now() < end) await pool.query(`SELECT pg_sleep(0.1)`);
+      const sleep = { text: 'SELECT pg_sleep(0.1)', query_timeout: 60_000 };
+      while (performance.now() < end) await pool.query(sleep);
       expect(await read(reads, PID, [])).toEqual([{ pid }]);
     });
 

@@ -379,7 +379,11 @@ describe('verification of what is derived', () => {
           `DELETE FROM member_streams WHERE status = 'CONFIRMED'`,
           `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 `,
         );
-        const { listed, notChecked } = await verified(true);
+        let report = await verified(true);
+        // What deadlocks with the traffic five times in a row is left for the next time.
+        while (report.notChecked.some((why) => why.endsWith('could not be mended: deadlock detected')))
+          report = await verified(true);
+        const { listed, notChecked } = report;
         expect({ notChecked, left: listed.filter(({ mended }) => !mended) }).toEqual({
           notChecked: [],
           left: [],

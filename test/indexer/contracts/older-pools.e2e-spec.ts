@@ -87,7 +87,10 @@ describe('pools of contracts that name them', () => {
     const holder = new Client({ connectionString: bench.database.url });
     await holder.connect();
     const waiting = async (): Promise<number> =>
-      (await holder.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).rowCount!;
+      (
+        await holder.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+      ).rowCount!;
     try {
       await holder.query('BEGIN');
       // Of all shards: the pool that is made waits.

@@ -1,5 +1,6 @@
 import { Database } from '#platform/database/database';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { POOL_ANALYTICS } from '#features/analytics/analytics.sql';
 import { type SignedIn, useApp } from '../../support/app';
 import { ledgerRow } from '../../support/ledger';
 
@@ -55,7 +56,7 @@ async function pagesOf(path: string, { owner, pool }: Owned): Promise<{ pages: n
   let pages = 0;
   for (const [statement, values] of calls) {
     // Others are the process's own.
-    if (statement.payer === undefined && path !== '/analytics/pools') continue;
+    if (statement.payer === undefined && statement.name !== POOL_ANALYTICS.name) continue;
     const [row] = await app.sql<{ 'QUERY PLAN': any }>(
       `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`,
       valuesOf(statement, values),

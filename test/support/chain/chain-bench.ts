@@ -28,7 +28,7 @@ import { RpcProxy } from './chain-proxy';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/indexer.js');
 /** Longest wait for anything, in ms; a slow machine must not decide. */
-const DEADLINE = 60_000;
+const DEADLINE = 110_000;
 
 const NONE = `0x${'0'.repeat(32)}`;
 

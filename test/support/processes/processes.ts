@@ -130,7 +130,7 @@ export class RedisServer extends Child {
 }
 
 /** Waits until the condition holds. A lasting fault then fails the test, and leaves nothing running. */
-export async function eventually(condition: () => unknown, limit = 30_000): Promise<void> {
+export async function eventually(condition: () => unknown, limit = 110_000): Promise<void> {
   const end = Date.now() + limit;
   while (!(await condition())) {
     if (Date.now() > end)

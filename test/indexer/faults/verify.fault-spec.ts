@@ -239,7 +239,7 @@ describe('verification beside an indexer', () => {
     try {
       // A run during which blocks are taken back again and again is not complete.
       for (let [runs, complete] = [0, 0]; complete < 5; runs++) {
-        expect(runs).toBeLessThan(8);
+        expect(runs).toBeLessThan(40);
         const { report } = await verify();
         expect(report.listed).toEqual([]);
         complete += Number(report.complete);

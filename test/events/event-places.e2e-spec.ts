@@ -4,7 +4,7 @@ import { createLogger } from '#platform/log/logger';
 import { SessionFeed } from '#features/access/session-feed';
 import { END_REASONS, type EndReason } from '#features/events/event-stream';
 import { type SignedIn, linesOfRequests, until, useApp } from '../support/app';
-import { EventReader, holdSweeps } from '../support/events/event-source';
+import { EventReader, holdSweeps, holdTerms } from '../support/events/event-source';
 
 const lines: string[] = [];
 const sink = new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) });
@@ -24,7 +24,10 @@ beforeAll(async () => {
   await app.listen();
   for (let i = 0; i < 4; i++) users.push(await app.signIn());
 });
-beforeEach(() => void holdSweeps());
+beforeEach(() => {
+  holdSweeps();
+  holdTerms();
+});
 afterEach(async () => {
   jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();

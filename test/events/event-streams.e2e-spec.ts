@@ -6,7 +6,7 @@ import { MAX_IDLE } from '#platform/http/connections';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
-import { EventReader, holdSweeps } from '../support/events/event-source';
+import { EventReader, holdSweeps, holdTerms } from '../support/events/event-source';
 
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
 let user: SignedIn;
@@ -152,6 +152,7 @@ it('ends when its token expires, and not before', async () => {
   const exp = Math.floor(Date.now() / 1000) + 30;
   const claims = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ userId: user.user.id, address: user.address, exp })}`;
   const token = `${claims}.${createHmac('sha256', JWT_SECRET).update(claims).digest('base64url')}`;
+  holdTerms();
   fakeTimers('Date');
   const [brief, other] = [await follow(token), await follow()];
   const feed = app.nest.get(SessionFeed, { strict: false });

@@ -2,7 +2,6 @@ import { Injectable, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { Writable } from 'node:stream';
-import { ExpiredRows } from '#platform/database/expired-rows';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { SetAsideRule } from '#ledger/outbox/delivery';
 import type { LedgerEvent } from '#ledger/outbox/ledger-event';
@@ -203,7 +202,7 @@ describe('an event that fails again and again', () => {
        SELECT 'test.asking', age, '{}', 'x', now() - age::interval
        FROM unnest(ARRAY['7 days 1 second', '6 days 23 hours']) age`,
     );
-    await app.nest.get(ExpiredRows).sweep();
+    await app.sweep('outbox_set_aside', 1);
     expect(await setAside()).toMatchObject([{ id: '6 days 23 hours' }]);
   });
 });

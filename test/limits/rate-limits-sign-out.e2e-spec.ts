@@ -1,10 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { Database } from '#platform/database/database';
+import { SCHEMA } from '#platform/migrating/schema';
 import { JWT_SECRET, type Response, type SignedIn, useApp } from '../support/app';
 import { newWallet, siweMessage } from '../support/wallet';
 
 // As specified: 100 and 5 in 15 minutes.
 const app = useApp({ RATE_LIMIT_GENERAL: '', RATE_LIMIT_AUTH: '' });
+
+/** Names of what was read, but for the looks at the schema, which the service takes now and then. */
+const asked = (read: jest.SpyInstance): string[] =>
+  (read.mock.calls as [{ name: string }][]).map(([{ name }]) => name).filter((name) => name !== SCHEMA.name);
 
 let lastIp = 0;
 /** A client that no other test uses. */
@@ -88,7 +93,7 @@ describe('a valid token', () => {
       const { status } = await app.send({ method: 'POST', url: '/auth/logout', ip, headers });
       expect(status).toBe(429);
     }
-    expect(read.mock.calls.length).toBeLessThanOrEqual(5);
+    expect(asked(read).length).toBeLessThanOrEqual(5);
     read.mockRestore();
   });
 });
@@ -114,7 +119,7 @@ describe('logging out', () => {
           const error = i * 10 < 90 ? 'Too many login attempts' : expect.stringContaining('Too many');
           expect([status, body.error]).toEqual([429, error]);
         }
-    expect(read).not.toHaveBeenCalled();
+    expect(asked(read)).toEqual([]);
     read.mockRestore();
     expect((await get('/pools', ip)).body.code).toBe('rate_limited_general');
     // The flood has not locked out who has the token.

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { until, useApp } from '../support/app';
+import { readable } from '../support/events/outbox';
 import { verified } from '../support/events/receiver';
 import { Webhooks } from '../support/events/webhook-user';
 
@@ -71,6 +72,7 @@ describe('a webhook that is changed', () => {
     await webhooks.send('PATCH', `/webhooks/${id}`, { url: `${next.url}/2` });
     await until(() => held.length > 0);
     await app.createPool(webhooks.owner);
+    await readable(app);
     await app.sql('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [id]);
     expect(next.received).toEqual([]);
     next.answerChallenge = answer;

@@ -146,10 +146,11 @@ describe('a secret', () => {
     await webhooks.test(id);
     await until(() => testsOf(target).length > 0);
     expect([old, secret].map((each) => verifies(testsOf(target)[0], each))).toEqual([false, true]);
-    await app.nest.get(ExpiredRows).sweep();
-    expect(
-      await app.sql('SELECT id, previous_secret_until FROM webhooks WHERE previous_secret IS NOT NULL'),
-    ).toEqual([{ id: later.id, previous_secret_until: expect.any(Date) as unknown }]);
+    const kept = (): Promise<{ id: string }[]> =>
+      app.sql('SELECT id, previous_secret_until FROM webhooks WHERE previous_secret IS NOT NULL');
+    // The service's own sweep may be at it, or what has just been sent holds the row.
+    await until(async () => (await app.nest.get(ExpiredRows).sweep(), (await kept()).length === 1));
+    expect(await kept()).toEqual([{ id: later.id, previous_secret_until: expect.any(Date) as unknown }]);
   });
 
   it('that is rotated while something is sent leaves that as it is, and signs what comes again', async () => {

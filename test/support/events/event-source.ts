@@ -1,8 +1,21 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { SessionFeed } from '#features/access/session-feed';
 import { SessionWatch } from '#features/access/session-watch';
 
 /** When the database tells late which sessions have ended, as it may on a busy machine, a sweep ends all streams. */
 export const holdSweeps = (): unknown => jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();
+
+/**
+ * A late answer begins no new term of sessions, as the next one tells the same endings. Not for tests that cut
+ * connections.
+ */
+export function holdTerms(): jest.SpyInstance {
+  const close = Reflect.get(SessionFeed.prototype, 'close') as () => void;
+  return jest.spyOn(SessionFeed.prototype as never, 'close').mockImplementation(function (this: SessionFeed) {
+    const { aborted } = (Reflect.get(this, 'stopping') as AbortController).signal;
+    if (aborted || Reflect.get(this, 'snapshot') === undefined) close.call(this);
+  } as never);
+}
 
 export interface Received {
   id: string;

@@ -6,7 +6,7 @@ import type { Statement } from '#platform/postgres/statement';
 import type { OutboxCursor } from '#ledger/outbox/ledger-event';
 import { createApp } from '#api/app.setup';
 import { type SignedIn, type TestApp, settings, until } from '../app';
-import { EventReader, holdSweeps } from '../events/event-source';
+import { EventReader, holdSweeps, holdTerms } from '../events/event-source';
 import { readable } from '../events/outbox';
 
 interface Call {
@@ -32,6 +32,7 @@ export class SecondProcess {
 
   private async start(): Promise<void> {
     holdSweeps();
+    holdTerms();
     this.nest = await createApp(settings(this.app.database.url));
     await this.nest.listen(0, '127.0.0.1');
   }

@@ -10,7 +10,7 @@ import type {
 import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';
-import { ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
+import { DESCRIPTIONS, ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
 import { type DocumentedError, errorBody, statusOf, usualErrors } from '#platform/openapi/documented-errors';
 import { HASH_EXAMPLE, ID_EXAMPLE, exampleOf } from './examples';
 
@@ -92,7 +92,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
 
 /** The parser refuses these before a request exists, so any operation may answer so, and without X-Request-Id. */
 const headersTooLarge = (): ResponseObject => ({
-  description: 'Headers larger than 16 KiB',
+  description: DESCRIPTIONS[431],
   content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
 });
 

@@ -77,7 +77,7 @@ export class DrawCorrection {
     );
   }
 
-  /** An indexer that began meanwhile may follow a lottery more, whose draws are no error. */
+  /** An indexer that was started meanwhile may follow another lottery, whose draws are no error. */
   private async readAnew(place: Place, effective: number): Promise<Piece> {
     this.lotteries = await readLotteries(this.client);
     return this.read(place, effective);

@@ -60,7 +60,8 @@ export const ERRORS_OF_OPERATION = 'x-errors';
 /** Extension of an operation whose reads have an ETag. */
 export const HAS_ETAG = 'x-etag';
 
-const DESCRIPTIONS: Record<number, string> = {
+/** What an error means, by its status. */
+export const DESCRIPTIONS: Record<number, string> = {
   400: 'Refused as it is; `details` names the fields',
   401: 'Token or sign-in refused',
   403: 'Neither owned by the caller nor shared with it, or sent by a foreign web page',

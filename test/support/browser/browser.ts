@@ -53,6 +53,13 @@ export function useBrowser(): { open: (url: string, options?: PageOptions) => Pr
   };
 }
 
+/** From now on the page waits ten times as long for what it gives up soon, as a busy machine needs. */
+export const bePatient = (page: Page): Promise<void> =>
+  page.evaluate(`{
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (ms) => timeout(10 * ms);
+  }`);
+
 /** The first payment in what the page keeps of them, once the text is there. */
 export async function keptPayment(page: Page, text: string): Promise<{ hash: Hash }> {
   for (;;) {

@@ -1,44 +1,33 @@
-const { existsSync } = require('node:fs');
-const { availableParallelism } = require('node:os');
-const { findChromium } = require('./test/support/browser/chromium.js');
 const swc = require('./test/support/run/swc.js');
-
-/** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
-const BROWSER_TESTS = '\\.browser-spec\\.ts$';
-
-/** What `kubectl kustomize` makes of the manifests is tested where there is one. */
-const RENDERED = 'deploy-rendered\\.spec\\.ts$';
-const hasKubectl = (process.env.PATH ?? '').split(':').some((folder) => existsSync(`${folder}/kubectl`));
 
 const SWC = ['@swc/jest', swc];
 
-/** @type {import('jest').Config} */
+/**
+ * `npm test`: what a developer runs before each commit. Expensive tests are named `*.deep-spec.ts` and run with
+ * `test/config/deep.js`; the other suites have their configurations in that folder, too.
+ * @type {import('jest').Config}
+ */
 module.exports = {
-  rootDir: '.',
+  rootDir: __dirname,
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  testRegex: '\\.((e2e|browser)-)?spec\\.ts$',
-  testPathIgnorePatterns: [
-    '/node_modules/',
-    '\\.fault-spec\\.ts$',
-    ...(findChromium() ? [] : [BROWSER_TESTS]),
-    ...(hasKubectl ? [] : [RENDERED]),
-  ],
+  testRegex: '(^|/)[^/]+(?<!deep-|browser-|fault-|cluster-|image-)spec\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/'],
   moduleNameMapper: {
     '^#(.*)$': '<rootDir>/src/$1',
     '^@pooled-savings/client$': '<rootDir>/client/src/index.ts',
-    // Sources of the client name each other as they are called once built.
+    // Sources of the client import each other by the names of the built files.
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   runtime: '<rootDir>/test/support/run/shared-modules.js',
   testEnvironment: '<rootDir>/test/support/run/one-context.js',
-  testSequencer: '<rootDir>/test/support/run/longest-first.js',
-  testTimeout: 120_000,
-  // Tests wait for more than half of their time; turn.js keeps a busy machine from too many at once. Each worker has some
-  // twenty connections of the 200 of the server.
-  maxWorkers: Math.min(Math.ceil(2.5 * availableParallelism()), 8),
+  setupFiles: ['<rootDir>/test/support/run/seeds.ts'],
+  // A limit for tests that hang. No test is about how long it takes.
+  testTimeout: 240_000,
+  // Tests are bound by CPU, a third of which PostgreSQL uses.
+  maxWorkers: 3,
   globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',
-  // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.
+  // Packages that `@ethereumjs/mpt` requires are ES modules: Node loads them, jest on Node 20 does not.
   transform: { '^.+\\.ts$': SWC, '/node_modules/(.+/)?@noble/.+\\.js$': SWC },
   transformIgnorePatterns: ['/node_modules/(?!(.+/)?@noble/)'],
 };

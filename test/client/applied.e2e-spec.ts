@@ -2,7 +2,7 @@ import { type Follower, SavingsClient, type Start, memoryTokens } from '@pooled-
 import { isDeepStrictEqual } from 'node:util';
 import { CONTRACTS, TEN, type SignedIn, until, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
-import { generator } from '../support/random';
+import { fractions } from '../support/random';
 import { readable } from '../support/events/outbox';
 
 /** After it what differs is not what comes late. */
@@ -133,7 +133,7 @@ it('is read where money is of another token than the sums', async () => {
 
 it('is what the service would say, after any movements, without a request', async () => {
   const [mine, theirs] = [await watch(owner), await watch(member)];
-  const random = generator(23);
+  const random = fractions(23);
   const pending: string[] = [];
   const steps: (() => Promise<unknown>)[] = [
     async () => pending.push(await announce('500')),

@@ -2,7 +2,7 @@ import { encodeFunctionData, toFunctionSelector, type Address, zeroHash } from '
 import { artifacts, deploy, execute, read, receiptOf, type DevClient } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from '../support/chain/contracts';
-import { generator } from '../support/random';
+import { SEED, fractions } from '../support/random';
 
 let t: ContractBench;
 
@@ -115,7 +115,7 @@ describe('random operations', () => {
   }
 
   it('leave no gap in seq, keep everything owed payable, and pay it all in the end', async () => {
-    const random = generator(Number(process.env.SEED ?? 2));
+    const random = fractions(SEED);
     const pick = <T>(items: T[]): T => items[Math.floor(random() * items.length)];
     const amount = (): bigint => BigInt(Math.floor(10 ** (random() * 12)));
     const clients = [t.owner, t.alice, t.bob];

@@ -3,11 +3,10 @@ import { type Request, type SignedIn, TEN, useApp } from '../support/app';
 import { report } from '../support/processes/fleet';
 import { addTransaction } from '../support/ledger';
 import { headerText, json, text } from '../support/hostile';
+import { SEED } from '../support/random';
 
 /** `npm run fuzz` sends 100,000. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
-/** A run with the seed that an earlier run reported repeats it. */
-const SEED = Number(process.env.FUZZ_SEED ?? Date.now() & 0x7fffffff);
 const AT_ONCE = 20;
 /** Characters. Node itself refuses more than 16 KB before the body. */
 const MAX_HEAD = 14_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const ROOT = join(__dirname, '../..');
 
 const listed = (env: NodeJS.ProcessEnv): string[] =>
-  execFileSync(process.execPath, ['node_modules/jest/bin/jest.js', '--listTests'], {
+  execFileSync(process.execPath, ['node_modules/jest/bin/jest.js', '-c', 'test/config/deep.js', '--listTests'], {
     cwd: ROOT,
     env,
     encoding: 'utf8',

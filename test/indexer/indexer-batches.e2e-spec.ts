@@ -1,6 +1,6 @@
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import { generator } from '../support/generator';
+import { SEED, generator } from '../support/random';
 import {
   PaperChain,
   GENESIS,
@@ -12,7 +12,6 @@ import {
   Written,
 } from '../support/chain/paper-chain';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.RUNS ?? 4);
 const BLOCKS = 40;
 

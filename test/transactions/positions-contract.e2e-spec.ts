@@ -1,8 +1,7 @@
 import { bytes16 } from '#values/bytes16';
-import { generator } from '../support/generator';
+import { SEED, generator } from '../support/random';
 import { NO_REF, PositionBench } from '../support/chain/position-bench';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.RUNS ?? 3);
 const ROUNDS = 25;
 const ACTIONS = 8;

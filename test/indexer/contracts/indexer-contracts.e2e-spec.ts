@@ -1,7 +1,7 @@
 import { ContractWriter } from '#indexer/contracts/contract-writer';
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { ForkDetected, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import { generator } from '../../support/generator';
+import { SEED, generator } from '../../support/random';
 import { type PublishedRow, READ_ALL } from '../../support/events/outbox';
 import {
   GENESIS,
@@ -14,7 +14,6 @@ import {
   Written,
 } from '../../support/chain/paper-chain';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.RUNS ?? 3);
 const BLOCKS = 40;
 const CONTRACTS = [POOLS_CONTRACT, LOTTERY, NEW_LOTTERY];

@@ -11,9 +11,8 @@ import { NO_REF } from '../../support/chain/contracts';
 import { addPool, addressOf } from '../../support/chain/foreign-pools';
 import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/network/random-faults';
 import { freshDatabase, urlAs } from '../../support/database';
-import { generator } from '../../support/generator';
+import { SEED, generator } from '../../support/random';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 /** Where few kinds of events were left after those. */
 const MOST_ROUNDS = 4 * ROUNDS;

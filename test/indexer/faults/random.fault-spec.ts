@@ -2,9 +2,8 @@ import type { Address } from 'viem';
 import { freshDatabase } from '../../support/database';
 import { ChainBench } from '../../support/chain/chain-bench';
 import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/network/random-faults';
-import { generator } from '../../support/generator';
+import { SEED, generator } from '../../support/random';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
 const ACTIONS = 12;
 /** A round is long enough for contracts to be quarantined. */

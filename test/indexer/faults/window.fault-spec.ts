@@ -1,7 +1,6 @@
 import { type IndexerProcess, useChain } from '../../support/chain/chain-bench';
-import { generator } from '../../support/generator';
+import { SEED, generator } from '../../support/random';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 describe('a reorganisation within the window is followed', () => {
   const bench = useChain();

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import { query } from '../../support/database';
-import { generator } from '../../support/generator';
+import { SEED, generator } from '../../support/random';
 import {
   GENESIS,
   LOTTERY,
@@ -14,7 +14,6 @@ import {
   Written,
 } from '../../support/chain/paper-chain';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n}`);
 /** Ids of announced deposits sort behind none. */
 const DEPOSITS = POOLS.map((_, n) => `019b76da-a800-7859-834e-057a14d1d20${n}`);

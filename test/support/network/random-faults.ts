@@ -1,6 +1,6 @@
 import type { ChainBench, IndexerProcess } from '../chain/chain-bench';
 import type { Faults } from '../chain/chain-proxy';
-import type { generator } from '../generator';
+import type { generator } from '../random';
 import { liars } from '../chain/liars';
 
 export type Random = ReturnType<typeof generator>;

@@ -1,7 +1,7 @@
 const { spawnSync } = require('node:child_process');
 const { join } = require('node:path');
 
-/** What `deploy/cluster/cluster.sh check` says is missing, or undefined. jest.cluster.config.js needs it as JavaScript. */
+/** What `deploy/cluster/cluster.sh check` says is missing, or undefined. test/config/cluster.js needs it as JavaScript. */
 exports.missingPackages = () => {
   const check = spawnSync(
     '/bin/bash',

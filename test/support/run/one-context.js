@@ -1,6 +1,5 @@
 const { TestEnvironment } = require('jest-environment-node');
 const { register } = require('prom-client');
-const { turn } = require('./turn.js');
 
 /** What jest puts among the globals for a file. */
 const isOfJest = (key) => typeof key === 'symbol' || key === 'expect';
@@ -22,11 +21,6 @@ class OneContext extends TestEnvironment {
     this.fakeTimersModern = new this.fakeTimersModern.constructor({ config: projectConfig, global });
     const { exit, exitCode, env } = process;
     this.before = { keys: new Set(Reflect.ownKeys(globalThis)), exit, exitCode, env: { ...env }, console };
-  }
-
-  async setup() {
-    await super.setup();
-    await turn(Number(process.env.JEST_WORKER_ID));
   }
 
   async teardown() {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { artifacts } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
+import { SEED } from '../support/random';
 import { MUTANTS, type Mutant } from './invariants/mutants';
 
 const ROOT = path.join(__dirname, '../..');
@@ -14,7 +15,6 @@ const FORGE = '@foundry-rs/forge-linux-amd64';
 /** Sequences of calls, of each kind. `npm run fuzz:contracts` runs many more. */
 const SEQUENCES = Number(process.env.FUZZ_SEQUENCES ?? 30);
 const CALLS = 100;
-const SEED = Number(process.env.FUZZ_SEED ?? Date.now() & 0x7fffffff);
 /** Enough sequences to show each mistake. Under load forge does not always try the same ones: then others are tried, too. */
 const MISTAKEN = { sequences: 200, seed: 1 };
 const TRIES = 3;

@@ -1,5 +1,5 @@
-const { missingForImage } = require('./test/support/run/image-tools.js');
-const base = require('./jest.config.js');
+const { missingForImage } = require('../support/run/image-tools.js');
+const base = require('../../jest.config.js');
 
 const missing = missingForImage();
 if (missing) process.stderr.write(`\n${missing}\ntest/image is left out.\n`);

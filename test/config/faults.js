@@ -1,4 +1,4 @@
-const base = require('./jest.config.js');
+const base = require('../../jest.config.js');
 
 /** Faults injected into processes as production runs them: `npm run test:faults` builds, then runs these. */
 /** @type {import('jest').Config} */

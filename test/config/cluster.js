@@ -1,5 +1,5 @@
-const { missingPackages } = require('./test/support/run/cluster-packages.js');
-const base = require('./jest.config.js');
+const { missingPackages } = require('../support/run/cluster-packages.js');
+const base = require('../../jest.config.js');
 
 const missing = missingPackages();
 if (missing) process.stderr.write(`\n${missing}\ntest/cluster is left out.\n`);

@@ -8,27 +8,23 @@ import path from 'node:path';
 const ROOT = path.join(__dirname, '..');
 
 /**
- * Tests that the copy leaves to `npm test`, as recipes bring tests of the little that they change there: pages in
- * Chromium, contracts and their keeper on a chain, what `npm start` provides, the client, sign-in, limits, what becomes
- * of money, the indexer, and connections that are lost or wait. The faults show the last three on the Node of the image.
- * `house/recipe.spec.ts` holds that no test of what recipes change is among them.
+ * Tests that look at every table, endpoint, topic, error or document, so that an addition which forgets something breaks
+ * them. The copy runs these, the tests that recipes bring or edit, and those beside the code that they edit.
  */
-export const LEFT_OUT = [
-  '/node_modules/',
-  '/test/(browser|circles|client|contracts|dev|keeper|verify)/',
-  // The copy is no repository of git. Recipes, and what calls them, are about the repository before.
-  '/test/(house/(recipe|ci)|documents/links|deploy/release)',
-  '/test/indexer/(?!indexer-module|contracts/(account-savings|contract-kinds))',
-  '/src/indexer/(agreement|blocks|leading|proving|reading|reporting|requests|submissions)/',
-  '/test/\\w+/(positions-contract|statement-pools|outage|standby-|shutdown|refused-writes|health)',
-  '/test/(auth/(auth-(?!token)|session)|lottery/(lottery|money)|ledger/(totals|ledger-)|transactions/(payments|transaction-lists))',
-  '/test/(limits/|operation/(operator-records|alerts))',
-  // Order, turns and repetition, whatever the topic. What asks for all topics stays, as do sockets, TLS and streams.
-  '/test/events/(event-catch-up|event-places|outbox-order|outbox-set-aside)',
-  '/test/webhooks/(webhooks\\.|webhook-(challenge|changes|fairness|fan-out|sessions|states|tests))',
-  // Statements that no recipe edits, and times of theirs.
-  '/test/(transactions/transaction-cursors|statements/(slow-reads|transactions-in-time)|schema/(restores|migrating))',
+export const CHECK_ALL = [
+  'src/(settings|ledger|platform/(answers|errors|openapi))/',
+  'test/(documents|house|idioms|schema)/',
+  'test/verify/verify-columns',
+  'test/operation/(people|metric-names|operator-records)',
+  'test/events/event-(readers|schemas)',
+  'test/http/(error-codes|http)',
+  'test/client/(applied|errors|follow|package|reads)',
+  'test/validation/(compiled-queries|hostile-input)',
+  'test/pools/(pool-types|pools-create|start)',
+  'test/indexer/(indexer-module|contracts/(account-savings|contract-kinds))',
 ];
+/** The copy is no repository of git, and these are about the repository before. */
+const ABOUT_REPOSITORY = '/test/(house/(recipe|ci)|documents/links|deploy/release)';
 
 const RECIPES = path.join(ROOT, 'docs/recipes');
 
@@ -138,9 +134,15 @@ export function copyRepository(): string {
   return copy;
 }
 
+/** The tests that a recipe brings, edits, or that stand beside code that it edits. */
+export const testsOf = (recipe: Recipe): string[] =>
+  filesOf(recipe)
+    .map((file) => (file.startsWith('src/') ? file.replace(/(?<!spec)\.ts$/, '.spec.ts') : file))
+    .filter((file) => /spec\.ts$/.test(file));
+
 /**
- * Follows all recipes in one copy, checks what they made, and runs the tests there on Node 24, where CI runs most of
- * them a second time anyway. Arguments are those of jest. Every step runs even if one before it failed.
+ * Follows all recipes in one copy, checks what they made, and runs the tests there. Arguments are those of jest. Every
+ * step runs even if one before it failed.
  */
 async function main(args: string[]): Promise<boolean> {
   const recipes = readRecipes();
@@ -164,8 +166,8 @@ async function main(args: string[]): Promise<boolean> {
       run(`npx eslint ${touched.filter((file) => file.endsWith('.ts')).join(' ')}`),
       run('npm run typecheck'),
     ]);
-    const without = LEFT_OUT.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
-    await run('npm run test:node24 --', ...without, ...args);
+    const tests = [...new Set([...CHECK_ALL, ...recipes.flatMap(testsOf)])];
+    await run('npx jest', `--testPathIgnorePatterns=${ABOUT_REPOSITORY}`, ...args, ...tests);
     return good;
   } finally {
     rmSync(copy, { recursive: true, force: true });

@@ -60,16 +60,27 @@ describe('.ci/run', () => {
 
   it('runs every check, shows what ran beside others too, and counts the tests in its last line', () => {
     const { status, lines, calls } = run();
-    expect(lines.at(-1)).toBe('50 passed, 0 failed');
+    expect(lines.at(-1)).toBe('60 passed, 0 failed');
     expect(status).toBe(0);
     expect(lines.filter((line) => line.startsWith('ran ')).sort()).toEqual(
-      ['ci', 'lint', 'typecheck', 'build', 'test', 'test:recipe', 'test:faults', 'test:cluster', 'test:image']
+      [
+        'ci',
+        'lint',
+        'typecheck',
+        'build',
+        'test',
+        'test:deep',
+        'test:recipe',
+        'test:faults',
+        'test:cluster',
+        'test:image',
+      ]
         .map((name) => `ran ${name}`)
         .sort(),
     );
     expect(calls[0]).toBe('ci');
-    // While others run the built service, nothing builds it anew.
-    for (const name of ['test:faults', 'test:cluster'])
+    // On the image's Node, and while others run the built service nothing builds it again.
+    for (const name of ['test', 'test:faults', 'test:cluster'])
       expect(calls).toContainEqual(
         expect.stringMatching(`^run -s node24 -- npm run --ignore-scripts ${name} -- --json`),
       );
@@ -81,18 +92,18 @@ describe('.ci/run', () => {
   });
 
   it.each([
-    ['a step', { FAIL: 'build' }, '50 passed, 1 failed', 'npm run build'],
-    ['a step beside others', { FAIL: 'lint' }, '50 passed, 1 failed', 'npm run lint'],
-    ['tests', { FAIL: 'test' }, '48 passed, 2 failed', undefined],
-    ['tests beside others', { FAIL: 'test:image' }, '48 passed, 2 failed', undefined],
-    ['a run without tests', { SILENT: 'test:image' }, '40 passed, 1 failed', 'test:image (exit 0)'],
+    ['a step', { FAIL: 'build' }, '60 passed, 1 failed', 'npm run build'],
+    ['a step beside others', { FAIL: 'lint' }, '60 passed, 1 failed', 'npm run lint'],
+    ['tests', { FAIL: 'test' }, '58 passed, 2 failed', undefined],
+    ['tests beside others', { FAIL: 'test:image' }, '58 passed, 2 failed', undefined],
+    ['a run without tests', { SILENT: 'test:image' }, '50 passed, 1 failed', 'test:image (exit 0)'],
     [
       'a run that fails without a failed test',
       { CRASH: 'test' },
-      '50 passed, 1 failed',
-      'npm run test (exit 1)',
+      '60 passed, 1 failed',
+      '--ignore-scripts test (exit 1)',
     ],
-    ['what was killed', { KILL: 'test:image' }, '40 passed, 1 failed', 'image did not reach its end'],
+    ['what was killed', { KILL: 'test:image' }, '50 passed, 1 failed', 'image did not reach its end'],
   ])('counts what fails: %s', (_, settings: Record<string, string>, last, named) => {
     const { status, lines } = run(settings);
     expect(lines.at(-1)).toBe(last);

@@ -421,7 +421,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to pay into a pool
-         * @description The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.
+         * @description The approval of exactly this amount, then the deposit. Where the contract knows a pool by its account, every call is for the owner of the pool alone. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.
          */
         get: operations["calls_deposit"];
         put?: never;

@@ -2,7 +2,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, type Hex, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
-import { ownCall } from '#features/payments/own-calls';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
@@ -99,8 +98,13 @@ describe('calls of contracts that are not ours, as their adapters describe them'
   });
 
   it('pay into a vault what was announced, and take it out with its yield', async () => {
-    const { id, contractAddress, depositId } = await app.createPool(saver, { type: 'individual' });
+    const { id, contractAddress, depositId } = await app.createPool(saver, {
+      type: 'individual',
+      members: [other.address],
+    });
     expect(contractAddress).toBe(vault);
+    for (const each of ['deposit?amount=5', 'withdraw?amount=5'])
+      expect(await refused(`${id}/calls/${each}`, other)).toEqual([403, 'forbidden']);
     const euro = { ...compiled.Coin, address: coin };
     await call(bench.owner, euro, 'mint', bench.saver.account.address, BigInt(TEN));
     expect(await sent(bench.saver, `${id}/calls/deposit?transaction=${depositId}`, saver)).toEqual([
@@ -151,13 +155,13 @@ describe('calls of contracts that are not ours, as their adapters describe them'
     expect(contractTokens[vault]).toEqual({ address: coin, symbol: 'EURO', decimals: 6 });
   });
 
-  it('of savings that name no pool are for the owner of the pool alone', async () => {
+  it('of savings of an account are for the owner of the pool alone', async () => {
     const pool = await addPool(bench, bench.saver, {
       type: 'individual',
       contract: savings,
       deposit: 500n,
     });
-    // Money of others would go into their own savings.
+    // A member's money would go into the member's own savings.
     await app.sql(`INSERT INTO pool_members VALUES ($1, $2, 'MEMBER', 'individual')`, [
       pool,
       addressOf(bench.other),
@@ -181,23 +185,6 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       'WITHDRAWAL CONFIRMED 120',
       'YIELD_CLAIM CONFIRMED 90',
     ]);
-  });
-
-  it('take no more than the function has room for', () => {
-    const own = {
-      calls: { deposit: 'save(uint128 amount)' },
-      poolsBy: 'account',
-      owner: addressOf(bench.saver),
-      number: null,
-      isInPlace: true,
-    } as const;
-    const build = ownCall('deposit', { contract: savings, own }, '', saver.address)!;
-    expect(build(2n ** 128n - 1n)).toMatchObject({ name: 'deposit', to: savings });
-    expect(() => build(2n ** 128n)).toThrow(
-      expect.objectContaining({
-        details: [{ field: 'amount', message: 'is more than the contract can take' }],
-      }),
-    );
   });
 
   it('of a pool with a number are known once the contract has told it', async () => {

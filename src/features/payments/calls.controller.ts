@@ -18,7 +18,7 @@ export class CallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to pay into a pool',
     description:
-      'The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.',
+      'The approval of exactly this amount, then the deposit. Where the contract knows a pool by its account, every call is for the owner of the pool alone. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.',
     errors: [
       400,
       'below_minimum',

@@ -1,7 +1,7 @@
 import { type AbiFunction, type Address, type Hex, IntegerOutOfRangeError } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { forbidden, namedError, validationFailed } from '#platform/errors/errors';
-import { type CallValues, encodeCall, namesPool, readCall } from '#ledger/adapters/own-call';
+import { type CallValues, encodeCall, readCall } from '#ledger/adapters/own-call';
 import type { OwnCall, OwnCalls, PoolsBy } from '#ledger/adapters/pool-contract';
 import type { CallName, EncodedCall } from './contract-calls';
 
@@ -23,8 +23,8 @@ const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdr
 /**
  * A call as the contract's adapter describes it.
  * @returns what makes it of an amount in smallest token units; undefined for the reference contracts, which have none
- * @throws ApiError 409 if the adapter describes none, or the contract has no number for the pool yet; 403 where each
- * account can only move what is in its own pool, and this is not the caller's
+ * @throws ApiError 403 where a pool is an account at the contract, and not the caller's: what a call names decides there
+ * whose money it moves. 409 if the adapter describes no such call, or the contract has no number for the pool yet
  */
 export function ownCall(
   call: OwnCall,
@@ -33,11 +33,11 @@ export function ownCall(
   caller: string,
 ): ((amount: bigint) => EncodedCall) | undefined {
   if (!own) return undefined;
+  if (own.poolsBy === 'account' && own.owner !== caller) throw forbidden();
   const signature = own.calls[call];
   const pool = poolAt(own, contract as Address, poolId);
   if (signature === undefined || pool === undefined) throw namedError('calls_unknown');
   const item = readCall(signature, contract);
-  if (own.poolsBy === 'account' && !namesPool(item) && own.owner !== caller) throw forbidden();
   const account = caller as Address;
   return (amount) => ({
     name: NAMES[call],

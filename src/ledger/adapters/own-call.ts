@@ -44,6 +44,3 @@ export function encodeCall(item: AbiFunction, values: Partial<CallValues>): Hex 
   const args = item.inputs.map(({ name }) => values[name as keyof CallValues]);
   return encodeFunctionData({ abi: [item], functionName: item.name, args });
 }
-
-/** Whether it says which pool is meant. If not, it is the caller's own. */
-export const namesPool = ({ inputs }: AbiFunction): boolean => inputs.some(({ name }) => name === 'pool');

@@ -12,7 +12,7 @@ const filesOf = (folder: string): string[] =>
 const NAMES = new Set([
   ...filesOf('test')
     .flatMap((file) => [`test/${file}`, file, path.basename(file)])
-    .flatMap((file) => [file.replace(/\.(e2e-|fault-)?spec\.ts$/, ''), file.replace(/\.ts$/, '')]),
+    .flatMap((file) => [file.replace(/\.(e2e-|fault-|deep-)?spec\.ts$/, ''), file.replace(/\.ts$/, '')]),
   ...filesOf('src').map((file) => path.basename(file, '.ts')),
 ]);
 

@@ -1,5 +1,15 @@
-import { BaseError, ContractFunctionRevertedError, parseEther, parseGwei, toHex } from 'viem';
-import type { Address, Hash, TransactionReceipt } from 'viem';
+import {
+  type Address,
+  BaseError,
+  ContractFunctionRevertedError,
+  type Hash,
+  type Hex,
+  type TransactionReceipt,
+  parseEther,
+  parseGwei,
+  parseSignature,
+  toHex,
+} from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { startAnvil, type AnvilNode, type AnvilOptions } from '#dev/anvil';
 import { anvilRpc, artifacts, connect, deploy, devAccount, execute, fund, read } from '#dev/deploy';
@@ -16,14 +26,17 @@ const PIECE = 500;
 /** A chain of its own with a LotteryPool, its owner and two accounts that have tokens. */
 export class ContractBench {
   pool: Address = '0x';
+  token: Address;
 
   private constructor(
     readonly anvil: AnvilNode,
     readonly owner: DevClient,
     readonly alice: DevClient,
     readonly bob: DevClient,
-    readonly token: Address,
-  ) {}
+    private readonly testToken: Address,
+  ) {
+    this.token = testToken;
+  }
 
   static async start(options?: AnvilOptions): Promise<ContractBench> {
     const anvil = await startAnvil(options);
@@ -32,8 +45,9 @@ export class ContractBench {
     return new ContractBench(anvil, owner, alice, bob, address);
   }
 
-  async newPool(minimumDeposit = 1n): Promise<void> {
-    const args = [this.token, this.owner.account.address, minimumDeposit];
+  async newPool(minimumDeposit = 1n, token = this.testToken): Promise<void> {
+    this.token = token;
+    const args = [token, this.owner.account.address, minimumDeposit];
     this.pool = (await deploy(this.owner, artifacts.LotteryPool, args)).address;
     for (const client of [this.owner, this.alice, this.bob]) {
       await fund(client, this.token, this.pool, parseEther('1000'));
@@ -115,6 +129,33 @@ export class ContractBench {
     await this.call(this.owner, 'openDraw', PRICE, timestamp + HOUR);
     return this.view('currentDraw');
   }
+}
+
+export type Permit = [deadline: bigint, v: bigint, r: Hex, s: Hex];
+const PERMIT = {
+  owner: 'address',
+  spender: 'address',
+  value: 'uint256',
+  nonce: 'uint256',
+  deadline: 'uint256',
+};
+
+/** What a wallet signs so that the spender may take this amount of a TestToken. */
+export async function signPermit(
+  client: DevClient,
+  token: Address,
+  { spender, value, deadline }: { spender: Address; value: bigint; deadline: bigint },
+): Promise<Permit> {
+  const owner = client.account.address;
+  const nonce = await read<bigint>(client, 'TestToken', token, 'nonces', [owner]);
+  const signature = await client.signTypedData({
+    domain: { name: 'Test Token', version: '1', chainId: client.chain.id, verifyingContract: token },
+    types: { Permit: Object.entries(PERMIT).map(([name, type]) => ({ name, type })) },
+    primaryType: 'Permit',
+    message: { owner, spender, value, nonce, deadline },
+  });
+  const { r, s, v } = parseSignature(signature);
+  return [deadline, v!, r, s];
 }
 
 /** The name of the error a call reverts with, undefined if it goes through; any other failure is thrown. */

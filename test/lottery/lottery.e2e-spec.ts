@@ -53,17 +53,6 @@ describe('lottery', () => {
     await app.sql('DELETE FROM lottery_tickets');
   });
 
-  it.each(['/lottery/current', '/lottery/winners', '/api/lottery/current'])(
-    'needs a token: %s',
-    async (path) => {
-      const { status, body } = await app.get(path);
-      expect([status, body]).toEqual([
-        401,
-        { success: false, error: 'Invalid token', code: 'invalid_token' },
-      ]);
-    },
-  );
-
   it('has no current draw while none is open', async () => {
     await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
     await addDraw(app, { drawId: 2, status: 'CANCELLED', at: '2026-01-02T00:00:00.000Z' });
@@ -114,11 +103,6 @@ describe('lottery', () => {
     const tickets = (contract: string, drawId: number, account: string, count: string) =>
       app.sql('INSERT INTO lottery_tickets VALUES ($1, $2, $3, $4)', [contract, drawId, account, count]);
     const mine = async (query = ''): Promise<any> => (await app.get(`/lottery/me${query}`, user)).body;
-    expect(await mine()).toEqual({
-      success: true,
-      data: [],
-      pagination: { page: 1, limit: 20, total: 0, pages: 0 },
-    });
     const at = '2026-01-03T00:00:00.000Z';
     await addDraw(app, { contract: OLD, drawId: 8, status: 'COMPLETED', at, winner: user.address });
     await addDraw(app, { contract: OLD, drawId: 9, status: 'CANCELLED', at });
@@ -164,7 +148,6 @@ describe('lottery', () => {
     ]);
     expect((await mine('?limit=1&page=3')).data).toEqual([data[2]]);
     expect((await mine('?limit=2&page=2')).data).toEqual(data.slice(2));
-    expect((await app.get('/lottery/me')).status).toBe(401);
   });
 
   it('never gives a number that JavaScript cannot represent', async () => {
@@ -197,13 +180,6 @@ describe('lottery', () => {
     await app.sql(`UPDATE lottery_draws SET ${won}`, [WINNER]);
     await app.sql('DELETE FROM lottery_draws');
     expect(await total()).toBe(0);
-  });
-
-  it('lists no winners at first', async () => {
-    const { status, body } = await app.get('/lottery/winners', user);
-    expect(status).toBe(200);
-    const pagination = { page: 1, limit: 10, total: 0, pages: 0 };
-    expect(body).toEqual({ success: true, data: [], pagination, next: null });
   });
 
   it('lists winners of completed draws, newest first, 10 per page by default', async () => {
@@ -282,16 +258,6 @@ describe('lottery', () => {
       expect(status).toBe(200);
     }
   });
-
-  it.each(['limit=0', 'limit=101', 'limit=ten', 'page=0', 'page=99999999999999999999'])(
-    'refuses ?%s',
-    async (query) => {
-      const { status, body } = await app.get(`/lottery/winners?${query}`, user);
-      expect(status).toBe(400);
-      expect(body.error).toBe('Validation failed');
-      expect(body.details[0].field).toBe(query.split('=')[0]);
-    },
-  );
 });
 
 describe('lottery with LOTTERY_PUBLIC', () => {

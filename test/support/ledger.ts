@@ -87,3 +87,24 @@ export async function accrue(app: TestApp, poolId: string, amount: string, aprBp
   );
   return block;
 }
+
+/** What an account has in a pool, as the indexer writes it. */
+export async function addPosition(
+  app: TestApp,
+  poolId: string,
+  address: string,
+  fields: object,
+): Promise<void> {
+  const nothing = {
+    balance: 0,
+    weight_offset: 0,
+    owed: 0,
+    accruals: 0,
+    deposited: 0,
+    withdrawn: 0,
+    claimed: 0,
+  };
+  await app.sql('INSERT INTO positions SELECT * FROM jsonb_populate_record(NULL::positions, $1::jsonb)', [
+    JSON.stringify({ ...nothing, pool_id: poolId, address, ...fields }),
+  ]);
+}

@@ -1,6 +1,5 @@
-import { v7 as uuidv7 } from 'uuid';
 import { CONTRACTS, TEN, type SignedIn, useApp } from '../support/app';
-import { addTransaction, ledgerRow, newHash } from '../support/ledger';
+import { addTransaction, newHash } from '../support/ledger';
 
 const app = useApp();
 let owner: SignedIn;
@@ -12,20 +11,11 @@ beforeAll(async () => {
 });
 
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
-const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
-const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
 /** After the pools' own deposits. */
 const LATER = Date.now() + 600_000;
 const later = (seconds: number): Date => new Date(LATER + seconds * 1000);
 
 describe('the list', () => {
-  it('is empty for a new user', async () => {
-    const { status, body } = await app.get('/transactions', await app.signIn());
-    expect(status).toBe(200);
-    const pagination = { page: 1, limit: 20, total: 0, pages: 0 };
-    expect(body).toEqual({ success: true, data: [], pagination, next: null });
-  });
-
   it('has those of pools that the caller owns or is a member of, newest first, and no others', async () => {
     const [a, b] = [await app.signIn(), await app.signIn()];
     const own = await app.createPool(a);
@@ -62,152 +52,6 @@ describe('the list', () => {
       { poolId: own.id, amount: TEN, status: 'PENDING', txHash: null, blockNumber: null },
     ]);
     expect((await app.get('/transactions', b)).body.pagination.total).toBe(4);
-  });
-
-  it('is filtered by pool and type, and counts accordingly', async () => {
-    const user = await app.signIn();
-    const [one, two] = [await app.createPool(user), await app.createPool(user)];
-    const add = (poolId: string, type: 'DEPOSIT' | 'WITHDRAWAL' | 'YIELD_CLAIM', at: number) =>
-      addTransaction(app, { poolId, account: user.address, type, amount: '1', createdAt: later(at) });
-    const claim = await add(one.id as string, 'YIELD_CLAIM', 1);
-    const withdrawal = await add(one.id as string, 'WITHDRAWAL', 2);
-    const otherClaim = await add(two.id as string, 'YIELD_CLAIM', 3);
-    const query = async (query: string): Promise<[string[], number]> => {
-      const answer = await app.get(`/transactions?${query}`, user);
-      return [ids(answer), answer.body.pagination.total as number];
-    };
-    expect(await query('type=YIELD_CLAIM')).toEqual([[otherClaim.id, claim.id], 2]);
-    expect(await query('type=WITHDRAWAL')).toEqual([[withdrawal.id], 1]);
-    expect((await query('type=DEPOSIT'))[1]).toBe(2);
-    expect(await query(`poolId=${one.id}&type=YIELD_CLAIM`)).toEqual([[claim.id], 1]);
-    expect(await query(`poolId=${two.id}&type=WITHDRAWAL`)).toEqual([[], 0]);
-    const [listed, total] = await query(`poolId=${one.id}`);
-    expect(listed.slice(0, 2)).toEqual([withdrawal.id, claim.id]);
-    expect(total).toBe(3);
-  });
-
-  it('shows expired ones too', async () => {
-    const user = await app.signIn();
-    const pool = await app.createPool(user);
-    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE pool_id = $1`, [pool.id]);
-    const { body } = await app.get('/transactions', user);
-    expect(body).toMatchObject({ data: [{ status: 'EXPIRED', amount: TEN }], pagination: { total: 1 } });
-  });
-
-  it.each(['', 'pool', 'type'])('has pages that together are the whole: %s', async (filter) => {
-    const user = await app.signIn();
-    const pool = await app.createPool(user);
-    for (let i = 0; i < 11; i++)
-      await addTransaction(app, {
-        poolId: pool.id,
-        account: user.address,
-        type: filter !== 'type' && i % 3 === 0 ? 'WITHDRAWAL' : 'DEPOSIT',
-        createdAt: later(i + 1),
-      });
-    const filters = { '': '', pool: `&poolId=${pool.id}`, type: '&type=DEPOSIT' };
-    const suffix = filters[filter as keyof typeof filters];
-    const page = (page: number, limit: number) =>
-      app.get(`/transactions?page=${page}&limit=${limit}${suffix}`, user);
-    const all = ids(await page(1, 100));
-    expect(all).toHaveLength(12);
-    expect([...all].sort().reverse()).toEqual(all);
-    for (const limit of [1, 4, 5, 12]) {
-      const pages = Math.ceil(12 / limit);
-      const seen: string[] = [];
-      for (let number = 1; number <= pages; number++) {
-        const answer = await page(number, limit);
-        expect(answer.body.pagination).toEqual({ page: number, limit, total: 12, pages });
-        seen.push(...ids(answer));
-      }
-      expect(seen).toEqual(all);
-      expect(ids(await page(pages + 1, limit))).toEqual([]);
-    }
-    expect((await page(2147483647, 100)).body).toMatchObject({
-      data: [],
-      pagination: { total: 12, pages: 1 },
-    });
-  });
-
-  it('has deep pages that go on where the ones before end, over the borders of days', async () => {
-    const user = await app.signIn();
-    const pool = await app.createPool(user);
-    const DAY = 86_400_000;
-    const midnight = Math.floor(Date.now() / DAY) * DAY;
-    // Many on one day, few on others, none on some, and some at the first and last millisecond of a day.
-    const times = Array.from({ length: 2600 }, (_, i) =>
-      i < 1400
-        ? midnight - DAY * 3 + i * 61_000
-        : midnight - DAY * (5 + (i % 9) * 2) - (i % 3 === 0 ? 1 : (i % 3) - 1),
-    );
-    const rows = times.map((time, i) =>
-      ledgerRow({
-        poolId: pool.id as string,
-        account: user.address,
-        createdAt: new Date(time),
-        type: i % 5 === 0 ? 'YIELD_CLAIM' : 'DEPOSIT',
-      }),
-    );
-    await app.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
-       SELECT id, $1, type, 'EXPIRED', $2, 1, at FROM unnest($3::uuid[], $4::text[], $5::timestamptz[]) r(id, type, at)`,
-      [
-        pool.id,
-        user.address,
-        rows.map(({ id }) => id),
-        rows.map(({ type }) => type),
-        rows.map((row) => row.createdAt),
-      ],
-    );
-    const claims = rows.filter(({ type }) => type === 'YIELD_CLAIM').map(({ id }) => id);
-    expect(claims.length).toBeLessThan(1000);
-    const opening = ids(await app.get(`/transactions?limit=1`, user));
-    const everything = [...opening, ...rows.map(({ id }) => id)].sort().reverse();
-    const deposits = everything.filter((id) => !claims.includes(id));
-    for (const [filter, all] of [
-      ['', everything],
-      ['&type=DEPOSIT', deposits],
-      ['&type=YIELD_CLAIM', [...claims].sort().reverse()],
-    ] as const) {
-      const seen: string[] = [];
-      for (let page = 1; page <= Math.ceil(all.length / 70) + 1; page++) {
-        const answer = await app.get(`/transactions?limit=70&page=${page}${filter}`, user);
-        expect(answer.body.pagination.total).toBe(all.length);
-        seen.push(...ids(answer));
-      }
-      expect(seen).toEqual(all);
-    }
-  });
-
-  it('answers 403 for a pool that the caller may not read, and 404 for an unknown one', async () => {
-    const pool = await app.createPool(owner, { members: [member.address] });
-    expect((await app.get(`/transactions?poolId=${pool.id}`, member)).status).toBe(200);
-    const refused = await app.get(`/transactions?poolId=${pool.id}`, stranger);
-    expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
-    for (const id of [uuidv7(), 'nonsense', '%00', `${pool.id}0`]) {
-      const missing = await app.get(`/transactions?poolId=${id}`, owner);
-      expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
-    }
-  });
-
-  it.each(['page=0', 'limit=101', 'limit=x', 'type=deposit', 'poolId=a&poolId=b', 'page=1e3'])(
-    'refuses ?%s',
-    async (query) => {
-      const { status, body } = await app.get(`/transactions?${query}`, owner);
-      expect(status).toBe(400);
-      expect(body.error).toBe('Validation failed');
-      expect(body.details[0].field).toBe(query.slice(0, query.indexOf('=')));
-    },
-  );
-
-  it('grows for members and for the owner', async () => {
-    const [a, b] = [await app.signIn(), await app.signIn()];
-    const pool = await app.createPool(a, { members: [b.address] });
-    const row = await addTransaction(app, { poolId: pool.id, account: a.address, createdAt: later(1) });
-    expect(ids(await app.get('/transactions?limit=1', b))).toEqual([row.id]);
-    await app.sql('DELETE FROM transactions WHERE id = $1', [row.id]);
-    const { body } = await app.get('/transactions', b);
-    expect(body.pagination.total).toBe(1);
-    expect(body.data).toHaveLength(1);
   });
 });
 
@@ -291,39 +135,6 @@ describe('by hash', () => {
     expect((await app.get(`/transactions/${txHash}`, stranger)).status).toBe(403);
   });
 
-  it('is 403 for others, and 404 for an unknown hash', async () => {
-    const pool = await app.createPool(owner);
-    const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
-    const refused = await app.get(`/transactions/${row.txHash}`, stranger);
-    expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
-    for (const hash of [
-      newHash(),
-      'nonsense',
-      row.id,
-      row.txHash!.slice(2),
-      `${row.txHash}0`,
-      '%00',
-      'null',
-      '0x',
-    ]) {
-      const missing = await app.get(`/transactions/${hash}`, owner);
-      expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
-    }
-  });
-
-  it('is there for an outsider who paid it, and the pool is not', async () => {
-    const pool = await app.createPool(owner);
-    const row = await addTransaction(app, { poolId: pool.id, account: stranger.address });
-    const other = await addTransaction(app, { poolId: pool.id, account: owner.address });
-    for (const path of [row.txHash!, `by-id/${row.id}`])
-      expect((await app.get(`/transactions/${path}`, stranger)).body.data.id).toBe(row.id);
-    for (const path of [other.txHash!, `by-id/${other.id}`])
-      expect((await app.get(`/transactions/${path}`, stranger)).status).toBe(403);
-    expect(ids(await app.get(`/transactions?poolId=${pool.id}`, stranger))).toEqual([row.id]);
-    for (const path of ['', '/yield'])
-      expect((await app.get(`/pools/${pool.id}${path}`, stranger)).status).toBe(403);
-  });
-
   it('disappears when a reorganisation takes it back', async () => {
     const pool = await app.createPool(owner);
     const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
@@ -370,16 +181,5 @@ describe('by id', () => {
     expect(await read()).toEqual(expected);
     await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [id]);
     expect(await read()).toEqual({ ...expected, status: 'EXPIRED' });
-  });
-
-  it('is 403 for others, and 404 where there is none', async () => {
-    const pool = await app.createPool(owner);
-    const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
-    const refused = await app.get(`/transactions/by-id/${row.id}`, stranger);
-    expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
-    for (const id of [uuidv7(), pool.id, 'nonsense', '%00', row.txHash!]) {
-      const missing = await app.get(`/transactions/by-id/${id}`, owner);
-      expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
-    }
   });
 });

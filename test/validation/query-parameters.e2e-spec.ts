@@ -8,6 +8,7 @@ import { PageQuery, Pagination } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from '../support/app';
+import { ENDPOINTS } from '../support/endpoints';
 
 class FilterQuery extends PageQuery {
   @IsOptional()
@@ -175,14 +176,6 @@ describe('an unknown query parameter', () => {
     expect([status, body]).toEqual([400, refusal(...fields)]);
   });
 
-  it.each(['page=1&page=2', 'type=lottery&type=rotating', 'limit=1&limit=1'])(
-    'a known one that is repeated is 400 too: %s',
-    async (query) => {
-      const { status, body } = await app.get(`/pools?${query}`, user);
-      expect([status, body.code]).toEqual([400, 'validation_failed']);
-    },
-  );
-
   it('many are named up to twenty, and shortened', async () => {
     const names = Array.from({ length: 50 }, (_, i) => `${'x'.repeat(300)}${i}`);
     const { status, text, body } = await app.get(`/pools?${names.join('&')}`, user);
@@ -223,6 +216,100 @@ describe('an empty value', () => {
     'is not one that only looks so: %s',
     async (query) => expect((await app.get(`/pools?${query}`, user)).status).toBe(400),
   );
+});
+
+/** How many items a page has where no limit is given, and at most. */
+const LISTS: [
+  path: string,
+  limits: [usual: number, most: number],
+  pages: 'pages' | 'pages and cursors' | 'cursors',
+][] = [
+  ['/pools', [20, 100], 'pages and cursors'],
+  ['/transactions', [20, 100], 'pages and cursors'],
+  ['/users/me/positions', [20, 100], 'pages'],
+  ['/users/me/stray-deposits', [20, 100], 'pages'],
+  ['/lottery/winners', [10, 100], 'pages and cursors'],
+  ['/lottery/me', [20, 100], 'pages'],
+  ['/webhooks', [20, 100], 'pages'],
+  ['/users/me/export', [500, 500], 'cursors'],
+];
+
+describe('a list', () => {
+  it('is in the table, whichever it is', () => {
+    const documented = ENDPOINTS.filter(({ operation, path }) =>
+      operation.parameters?.some(({ name }) => name === 'limit' && !path.includes('/x/')),
+    );
+    expect(LISTS.map(([path]) => path).sort()).toEqual(documented.map(({ path }) => path).sort());
+  });
+
+  it.each(LISTS.filter(([, , pages]) => pages !== 'cursors'))(
+    'has nothing for a new user, and so many items to a page: %s',
+    async (path, [usual, most], pages) => {
+      const newcomer = await app.signIn();
+      const next = pages === 'pages and cursors' ? { next: null } : {};
+      for (const [query, page, limit] of [
+        ['', 1, usual],
+        [`?limit=${most}`, 1, most],
+        ['?limit=1&page=2147483647', 2147483647, 1],
+      ] as const) {
+        const { status, body } = await app.get(path + query, newcomer);
+        const pagination = { page, limit, total: 0, pages: 0 };
+        expect([status, body]).toEqual([200, { success: true, data: [], pagination, ...next }]);
+      }
+    },
+  );
+
+  it.each(LISTS)('is refused with any other limit or page: %s', async (path, [, most], pages) => {
+    const numbers = ['0', '-1', '1.5', '1e1', '0x10', 'ten', 'NaN', '%2010', '%00', '9'.repeat(20)];
+    const wrong = {
+      limit: [...numbers, `${most + 1}`, '1&limit=2'],
+      page: pages === 'cursors' ? ['1'] : [...numbers, '2147483648', '1&page=2'],
+      after: pages === 'pages' ? ['x'] : ['x', 'null', 'x&after=y', '018f2f6e-7b7a-7c3e-8a55-0123456789ab'],
+    };
+    for (const [field, values] of Object.entries(wrong))
+      for (const value of values) {
+        const { status, body } = await app.get(`${path}?${field}=${value}`, user);
+        expect([field, value, status, body]).toEqual([
+          ...[field, value, 400],
+          {
+            success: false,
+            error: 'Validation failed',
+            code: 'validation_failed',
+            details: expect.any(Array),
+          },
+        ]);
+        expect((body.details as { field: string }[]).map((detail) => detail.field)).toContain(field);
+      }
+  });
+
+  it.each([
+    ['/pools', 'type', ['savings', 'Lottery', 'DEPOSIT']],
+    ['/transactions', 'type', ['deposit', 'lottery', 'DEPOSIT&type=DEPOSIT']],
+    ['/transactions', 'status', ['confirmed', 'PENDING&status=EXPIRED']],
+    ['/transactions', 'order', ['newest', 'ASC']],
+    ['/transactions', 'from', ['yesterday', '2026-02-30', '2026-01-01T00:00:00']],
+    ['/transactions', 'to', ['2026-01-01T25:00:00Z', '1767225600000']],
+    ['/transactions', 'poolId', ['a&poolId=b']],
+  ])('%s is refused with a %s that is none: %j', async (path, field, values) => {
+    for (const value of values) {
+      const { status, body } = await app.get(`${path}?${field}=${value}`, user);
+      expect([value, status, body.details.map((detail: { field: string }) => detail.field)]).toEqual([
+        ...[value, 400],
+        [field],
+      ]);
+    }
+  });
+
+  it('takes no cursor of another list', async () => {
+    await app.createPool(user);
+    await app.createPool(user);
+    const { next } = (await app.get('/pools?limit=1', user)).body;
+    expect((await app.get(`/pools?after=${next}`, user)).status).toBe(200);
+    for (const path of ['/transactions', '/lottery/winners'])
+      expect((await app.get(`${path}?after=${next}`, user)).body.details[0].field).toBe('after');
+    for (const query of [`after=${next}&page=1`, `after=${next}A`])
+      expect((await app.get(`/pools?${query}`, user)).status).toBe(400);
+  });
 });
 
 describe('what a handler knows', () => {

@@ -99,12 +99,13 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
         tooSoon.push(webhook.id);
       }
     }
+    // At once, as nothing else returns the slots.
+    await this.claim(turns);
+    const isMore = lanes.map((lane) => this.moveOn(lane, due));
     if (tooSoon.length > 0) await this.database.write(POSTPONE_CHALLENGES, { webhooks: tooSoon });
     const disabled = due.filter(({ status }) => status === 'DISABLED').map(({ id }) => id);
     if (disabled.length > 0)
       await this.database.write(FAIL_DELIVERIES, { webhooks: disabled, most: FAILED_AT_ONCE });
-    await this.claim(turns);
-    const isMore = lanes.map((lane) => this.moveOn(lane, due));
     if (disabled.length > 0 || isMore.includes(true)) this.poller.hurry();
   }
 
@@ -117,41 +118,53 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     return isMore;
   }
 
-  /** Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. */
+  /**
+   * Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. Slots
+   * that nothing is sent with are free again, whatever fails.
+   */
   private async claim(turns: Turn[]): Promise<void> {
-    const [challenges, others] = [turns.filter(isChallenge), turns.filter((turn) => !isChallenge(turn))];
-    const claims = await Promise.allSettled([
-      challenges.length === 0
-        ? []
-        : this.database.writeAll(CLAIM_CHALLENGES, { webhooks: idsOf(challenges) }),
-      others.length === 0
-        ? []
-        : this.database.writeAll(CLAIM_DELIVERIES, {
-            webhooks: idsOf(others),
-            most: others.map(({ slots }) => slots),
-            leaseSeconds: LEASE_SECONDS,
-          }),
-    ]);
-    const [asked, claimed] = claims.map((claim) => (claim.status === 'fulfilled' ? claim.value : [])) as [
-      ClaimedChallenge[],
-      ClaimedDelivery[],
-    ];
-    for (const { webhook, slots } of turns) {
-      const challenge = asked.find((each) => each.webhook === webhook.id);
-      const deliveries = claimed.filter((each) => each.webhook === webhook.id);
-      const used = challenge ? 1 : deliveries.length;
-      this.slots.giveBack(webhook, slots - used);
-      if (used > 0)
-        this.start(webhook, used, challenge ? this.challenge(webhook, challenge) : this.deliver(deliveries));
+    const unused = new Map(turns.map(({ webhook, slots }) => [webhook, slots]));
+    try {
+      const [challenges, others] = [turns.filter(isChallenge), turns.filter((turn) => !isChallenge(turn))];
+      const claims = await Promise.allSettled([
+        challenges.length === 0
+          ? []
+          : this.database.writeAll(CLAIM_CHALLENGES, { webhooks: idsOf(challenges) }),
+        others.length === 0
+          ? []
+          : this.database.writeAll(CLAIM_DELIVERIES, {
+              webhooks: idsOf(others),
+              most: others.map(({ slots }) => slots),
+              leaseSeconds: LEASE_SECONDS,
+            }),
+      ]);
+      const [asked, claimed] = claims.map((claim) => (claim.status === 'fulfilled' ? claim.value : [])) as [
+        ClaimedChallenge[],
+        ClaimedDelivery[],
+      ];
+      for (const { webhook, slots } of turns) {
+        const challenge = asked.find((each) => each.webhook === webhook.id);
+        const deliveries = claimed.filter((each) => each.webhook === webhook.id);
+        const used = challenge ? 1 : deliveries.length;
+        unused.set(webhook, slots - used);
+        if (used > 0)
+          this.start(
+            webhook,
+            used,
+            challenge ? this.challenge(webhook, challenge) : this.deliver(deliveries),
+          );
+      }
+      const failed = claims.find((claim) => claim.status === 'rejected');
+      if (failed) throw failed.reason;
+    } finally {
+      for (const [webhook, slots] of unused) this.slots.giveBack(webhook, slots);
     }
-    const failed = claims.find((claim) => claim.status === 'rejected');
-    if (failed) throw failed.reason;
   }
 
   private start(webhook: DueWebhook, slots: number, sending: Promise<void>): void {
     const work = sending
       .catch((error: Error) => this.logger.warn(`an attempt was not recorded: ${error.message}`))
-      .then(() => {
+      .finally(() => {
         this.running.delete(work);
         this.slots.giveBack(webhook, slots);
         this.poller.hurry();

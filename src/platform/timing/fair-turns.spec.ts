@@ -48,8 +48,12 @@ it('runs so many at once, and one of each', async () => {
 it('passes on what the work returns or throws, and goes on', async () => {
   const turns = new FairTurns(1);
   const fails = turns.run('a', () => Promise.reject(new Error('no')));
+  const throws = turns.run('a', () => {
+    throw new Error('not even begun');
+  });
   const later = turns.run('a', () => Promise.resolve('done'));
   await expect(fails).rejects.toThrow('no');
+  await expect(throws).rejects.toThrow('not even begun');
   expect(await later).toBe('done');
 });
 

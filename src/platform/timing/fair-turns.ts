@@ -9,7 +9,7 @@ const REST_MS = 1000;
  * machine the work steps back, and never takes more than half the time of its places.
  */
 export class FairTurns {
-  /** By whom they are for, in the order of their turns. */
+  /** By whom they are for, in the order of their turns. None of them throws. */
   private readonly waiting = new Map<string, (() => Promise<void>)[]>();
   private readonly served = new Set<string>();
 
@@ -19,7 +19,7 @@ export class FairTurns {
   /** Settles as the work does, which runs in its turn. */
   run<Result>(whom: string, work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const piece = (): Promise<void> => work().then(resolve, reject);
+      const piece = (): Promise<void> => (async () => work())().then(resolve, reject);
       const line = this.waiting.get(whom);
       if (line) line.push(piece);
       else this.waiting.set(whom, [piece]);

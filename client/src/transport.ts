@@ -39,8 +39,8 @@ const ENDINGS: ReadonlySet<string> = new Set<SessionEnd>([
 const LOGOUT = /\/logout(\/all)?$/;
 
 /**
- * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request rejected by
- * a rate limit, and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a
+ * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request that the
+ * service asks by Retry-After to send later, and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a
  * key gets the answer of its first attempt that was carried out, however long that takes. While the service wants no
  * requests none is sent: what cannot wait gets the same refusal again, from here.
  */
@@ -153,10 +153,11 @@ export class Transport {
     const usual = backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS);
     if (!(outcome instanceof Response)) return repeatable ? usual : undefined;
     const { status } = outcome;
-    // The first request with this key is still running; a later attempt gets its answer.
-    const inProgress = status === 409 && input.headers.has(IDEMPOTENCY_KEY);
-    if (status !== 429 && !inProgress && !(repeatable && GATEWAY.has(status))) return undefined;
     const asked = retryAfterSeconds(outcome);
+    // Of 409, only `idempotency_in_progress` has Retry-After: the first request with this key is still running, and a
+    // later attempt gets its answer.
+    const isRefused = status === 429 || (status === 409 && input.headers.has(IDEMPOTENCY_KEY));
+    if (isRefused ? asked === undefined : !(repeatable && GATEWAY.has(status))) return undefined;
     if (asked === undefined) return usual;
     return asked * 1000 <= this.retry.maxWaitMs ? Math.max(asked * 1000, usual) : undefined;
   }

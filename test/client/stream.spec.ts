@@ -209,6 +209,22 @@ describe('Retry-After', () => {
     expect(times).toHaveLength(1);
   });
 
+  it.each([400, 403, 409, 422, 429])(
+    'is needed for a request with a key to be sent again, after %d',
+    async (status) => {
+      const pool = { type: 'individual', initialDeposit: '1' } as const;
+      const final = await serve(refusal(status, 'pool_exists'), page);
+      await expect(final.client().pools.create(pool)).rejects.toMatchObject({ code: 'pool_exists' });
+      expect(final.times).toHaveLength(1);
+    },
+  );
+
+  it('sends a request with a key again while its first attempt is carried out', async () => {
+    const running = await serve(refusal(409, 'idempotency_in_progress', { 'retry-after': '0' }), page);
+    await running.client().pools.create({ type: 'individual', initialDeposit: '1' });
+    expect(running.times).toHaveLength(2);
+  });
+
   it('repeats no writing without a key after 503, but after 429', async () => {
     const busy = await serve(refusal(503, 'busy', { 'retry-after': '0' }), page);
     await expect(busy.client().api.POST('/auth/logout')).rejects.toMatchObject({ code: 'busy' });

@@ -1,7 +1,7 @@
 import Ajv from 'ajv';
 import yaml from 'js-yaml';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectionsOf } from './connections';
@@ -20,21 +20,16 @@ const render = (folder: string): any[] =>
     yaml.loadAll(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', stdio: 'pipe' })) as any[]
   ).filter(Boolean);
 
-/** The overlay for production with these components, as the guide says to list them. */
+/** The overlay for production with these components, listed in it as the guide says. */
 function withComponents(...components: string[]): any[] {
-  const folder = mkdtempSync(path.join(tmpdir(), 'overlay-'));
+  const copy = mkdtempSync(path.join(tmpdir(), 'deploy-'));
   try {
-    const to = (place: string): string => path.relative(folder, path.join(DEPLOY, place));
-    const overlay = {
-      apiVersion: 'kustomize.config.k8s.io/v1beta1',
-      kind: 'Kustomization',
-      resources: [to('production')],
-      components: components.map((each) => to(`components/${each}`)),
-    };
-    writeFileSync(path.join(folder, 'kustomization.yaml'), yaml.dump(overlay));
-    return render(folder);
+    cpSync(DEPLOY, copy, { recursive: true });
+    const listed = { components: components.map((each) => `../components/${each}`) };
+    appendFileSync(path.join(copy, 'production/kustomization.yaml'), yaml.dump(listed));
+    return render(path.join(copy, 'production'));
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(copy, { recursive: true });
   }
 }
 
@@ -118,8 +113,22 @@ it.each([...COMPONENTS.map((each) => [each]), COMPONENTS.filter((each) => each !
     expect(JSON.stringify(all)).not.toBe(JSON.stringify(before));
     for (const { kind, metadata } of before.filter(({ kind }) => kind !== 'ConfigMap'))
       expect(named(all, kind, metadata.name)).toBeDefined();
+    const { minReplicas, maxReplicas } = named(all, 'HorizontalPodAutoscaler', 'api').spec;
+    expect(minReplicas).toBeLessThanOrEqual(maxReplicas);
   },
 );
+
+it.each([
+  { size: 'default', components: [], api: [3, 8], indexers: 2, pool: '6' },
+  { size: 'small', components: ['small'], api: [1, 2], indexers: 1, pool: '6' },
+  { size: 'large', components: ['large'], api: [6, 30], indexers: 2, pool: '12' },
+])('the size $size has its replicas and connections', ({ components, api, indexers, pool }) => {
+  const all = withComponents(...components);
+  const { minReplicas, maxReplicas } = named(all, 'HorizontalPodAutoscaler', 'api').spec;
+  expect([minReplicas, maxReplicas]).toEqual(api);
+  expect(named(all, 'Deployment', 'indexer').spec.replicas).toBe(indexers);
+  expect(settingsOf(all).DATABASE_POOL_SIZE).toBe(pool);
+});
 
 it.each(Object.entries(SCHEMAS))('%s fits its reference', (kind, schema) => {
   const found = withComponents('gateway', 'external-secrets').filter((each) => each.kind === kind);

@@ -121,7 +121,7 @@ class Workshop {
         cwd: this.copy,
         encoding: 'utf8',
       });
-      const files = listed.trim().split('\n').filter(path.isAbsolute);
+      const files = listed.split('\n').filter((line) => path.isAbsolute(line));
       return { ...suite, files: files.map((file) => path.relative(this.copy, file)) };
     });
   }
@@ -195,9 +195,7 @@ function end(child: ChildProcess): void {
 }
 
 /** In one line, without colours. */
-const plain = (text: string): string =>
-  // eslint-disable-next-line no-control-regex
-  text.replace(/\u001b\[[\d;]*m/g, '').replace(/\s+/g, ' ');
+const plain = (text: string): string => text.replace(/\u001b\[[\d;]*m/g, '').replace(/\s+/g, ' ');
 
 /** A test belongs to a pattern that is its path without the ending, or a folder above it. */
 const isOf = (file: string, pattern: string): boolean =>

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
+import { LIMITS } from '#platform/postgres/budget';
 import { createDatabase, startPostgres } from '#dev/postgres';
 import { serverCpuUs } from './cpu';
 import { HEAVY, type Size, fill } from './fill';
@@ -160,7 +161,7 @@ export async function using<T>(url: string, work: (client: Client) => Promise<T>
 }
 
 async function migrate(url: string): Promise<void> {
-  const settings = { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 };
+  const settings = { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, limits: LIMITS };
   const source = new DataSource(dataSourceOptions(settings, 'indexer'));
   await source.initialize();
   await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());

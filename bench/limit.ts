@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { LIMITS } from '#platform/postgres/budget';
 import type { TypedStatement } from '#platform/postgres/statement';
 import * as auth from '#features/access/sign-in.sql';
 import * as analytics from '#features/analytics/analytics.sql';
@@ -116,7 +117,8 @@ export class Limit {
     const constants = Object.entries({ ...CONSTANTS, first: script.writes ? this.firstWriter : 0 }).flatMap(
       ([name, value]) => ['-D', `${name}=${value}`],
     );
-    const settings = { DATABASE_URL: this.url, DATABASE_POOL_SIZE: 16, statementTimeout: 10_000 };
+    const limits = { ...LIMITS, runningMs: 10_000 };
+    const settings = { DATABASE_URL: this.url, DATABASE_POOL_SIZE: 16, limits };
     const { stdout } = await promisify(execFile)(
       this.pgbench,
       [...options.map(String), ...constants, this.url],

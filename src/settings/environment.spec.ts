@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POOL_TYPES } from '#values/types';
+import { LIMITS } from '#platform/postgres/budget';
 import { type Environment, SETTINGS, loadEnvironment, loadKeeperEnvironment } from './environment';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
@@ -437,7 +438,7 @@ describe('parsing', () => {
   );
 
   it('takes only settings from the environment', () => {
-    expect(load({ statementTimeout: '1' }).statementTimeout).toBe(4000);
+    expect(load({ limits: '1' }).limits).toBe(LIMITS);
     expect(load({ PATH: '/bin' })).not.toHaveProperty('PATH');
   });
 });

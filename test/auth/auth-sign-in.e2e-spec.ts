@@ -1,5 +1,5 @@
 import { scanSiweMessage } from '#features/auth/siwe';
-import { METRICS_TOKEN, type TestApp, served, until, useApp } from '../support/app';
+import { METRICS_TOKEN, type TestApp, until, useApp } from '../support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
 
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
@@ -137,7 +137,7 @@ describe('sign-in', () => {
   it('creates one user for parallel first sign-ins of an address', async () => {
     const wallet = newWallet();
     const nonces = await Promise.all(Array.from({ length: 10 }, () => app.nonce()));
-    const answers = await Promise.all(nonces.map((nonce) => served(() => attempt(app, { nonce }, wallet))));
+    const answers = await Promise.all(nonces.map((nonce) => attempt(app, { nonce }, wallet)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body }) => body.user.id as string)).size).toBe(1);
     const users = await app.sql('SELECT id FROM users WHERE address = $1', [wallet.address.toLowerCase()]);

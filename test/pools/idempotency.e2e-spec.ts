@@ -1,4 +1,4 @@
-import { TEN, type SignedIn, served, useApp } from '../support/app';
+import { TEN, type SignedIn, useApp } from '../support/app';
 import { newWallet } from '../support/wallet';
 
 const app = useApp();
@@ -102,7 +102,7 @@ it('one of several simultaneous requests with a key creates a pool; the others g
   const owner = await app.signIn();
   for (let round = 0; round < 5; round++) {
     const key = newKey();
-    const requests = Array.from({ length: 10 }, () => served(() => create(key, {}, owner)));
+    const requests = Array.from({ length: 10 }, () => create(key, {}, owner));
     const answers = await Promise.all(requests);
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { CONTRACTS, type SignedIn, served, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
@@ -134,9 +134,7 @@ describe('cancelling a pool', () => {
     const crowd = await Promise.all(Array.from({ length: 5 }, () => app.signIn()));
     const members = crowd.map(({ address }) => address);
     const pools = await Promise.all(Array.from({ length: 20 }, () => create({ members })));
-    const answers = await Promise.all(
-      pools.flatMap(({ id }) => [served(() => cancel(id)), create({ members })]),
-    );
+    const answers = await Promise.all(pools.flatMap(({ id }) => [cancel(id), create({ members })]));
     expect(answers.filter((each) => 'status' in each && each.status !== 200)).toEqual([]);
     for (const each of crowd) expect((await app.get('/pools', each)).body.pagination.total).toBe(20);
   });
@@ -146,8 +144,8 @@ describe('cancelling a pool', () => {
       Array.from({ length: 10 }, async () => {
         const { id, depositId } = await create();
         const [gone, told] = await Promise.all([
-          served(() => cancel(id)),
-          served(() => app.post(`/transactions/${depositId}/sent`, { hash: newHash() }, owner)),
+          cancel(id),
+          app.post(`/transactions/${depositId}/sent`, { hash: newHash() }, owner),
         ]);
         return [gone.body.code ?? 'cancelled', told.body.code ?? 'told'].join();
       }),

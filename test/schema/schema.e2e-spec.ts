@@ -12,6 +12,7 @@ import {
   TRANSACTION_TYPES,
 } from '#values/types';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { LIMITS } from '#platform/postgres/budget';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
 import { SCHEMA } from '#platform/migrating/schema';
@@ -385,7 +386,7 @@ describe('a hot statement reads few rows, by index', () => {
   const sizes = new Map<string, number>();
 
   const connect = async (application: 'api' | 'indexer'): Promise<Client> => {
-    const settings = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2, statementTimeout: 4000 };
+    const settings = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2, limits: LIMITS };
     const { options } = application === 'api' ? pipelinedPoolOptions(settings) : {};
     const connection = new Client({ connectionString: database.url, application_name: application, options });
     await connection.connect();

@@ -115,7 +115,7 @@ describe('calls of a statement', () => {
     const network = await HeldEnds.start(app.database.url);
     try {
       const pool = openPool({ url: network.url });
-      const writes = new JoinedWrites(pool, INSERT);
+      const writes = new JoinedWrites(pool, INSERT, LIMITS);
       await Promise.all(insert(writes, [1, 2]));
       const sent = jest.spyOn(pool, 'run');
       network.hold();
@@ -188,7 +188,7 @@ describe('calls of a statement', () => {
 
   it('that have waited for earlier ones still wait for a connection', async () => {
     const pool = openPool({ depth: 1 });
-    const writes = new JoinedWrites(pool, INSERT);
+    const writes = new JoinedWrites(pool, INSERT, LIMITS);
     const other = { name: 'wait_for_key', text: 'SELECT pg_advisory_xact_lock_shared(1)' };
     await admin.query('SELECT pg_advisory_lock(1)');
     await admin.query('BEGIN; LOCK TABLE item');
@@ -211,7 +211,7 @@ describe('calls of a statement', () => {
   });
 
   it('that have waited too long are refused, but not those behind them', async () => {
-    const limits = { sendMs: 1500, resendMs: 1500, deadlineMs: 60_000, answerMs: 80_000 };
+    const limits = { ...PATIENT, sendMs: 1500, resendMs: 1500, deadlineMs: 60_000, answerMs: 80_000 };
     const writes = open({ limits });
     await Promise.all(insert(writes, [0, 1]));
     await admin.query('BEGIN; LOCK TABLE item');

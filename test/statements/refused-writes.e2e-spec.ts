@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
-import { TEN, type SignedIn, served, until, useApp } from '../support/app';
+import { TEN, type SignedIn, until, useApp } from '../support/app';
 
 const app = useApp({ DATABASE_POOL_SIZE: '2' });
 let user: SignedIn;
@@ -46,9 +46,7 @@ it('gives every write its deadline', async () => {
 it('serves concurrent reads and writes over one connection', async () => {
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
-      served(() =>
-        i % 2 ? app.get('/pools', user) : app.post('/pools', { type: 'rotating', initialDeposit: TEN }, user),
-      ),
+      i % 2 ? app.get('/pools', user) : app.post('/pools', { type: 'rotating', initialDeposit: TEN }, user),
     ),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));

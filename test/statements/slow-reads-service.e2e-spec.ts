@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { namedStatementSettings } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
+import { LIMITS } from '#platform/postgres/budget';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { TestApp, until } from '../support/app';
 
@@ -21,7 +22,7 @@ const DEAR = statement<Asked, { page: number }>(
 const OTHERS = 5;
 /** Settings of a URL replace those of the start packet, as a pooler's do. */
 const AS_BEHIND_A_POOLER = Object.entries(
-  namedStatementSettings({ DATABASE_URL: '', DATABASE_POOL_SIZE: 20, statementTimeout: 4000 }),
+  namedStatementSettings({ DATABASE_URL: '', DATABASE_POOL_SIZE: 20, limits: LIMITS }),
 )
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');

@@ -62,7 +62,7 @@ describe('slow reads', () => {
   const open = (width = WIDTH, limits = PATIENT, slowWidth = 2): void => {
     outcomes = { cut: 0, known: 0, refused: 0 };
     asides = [];
-    slow = new SlowReads();
+    slow = new SlowReads(LIMITS);
     slow.count = (outcome) => outcomes[outcome]++;
     apart = new SlowPool(pool, slowWidth, slow, limits);
     reads = new BatchedPool(pool, { width, depth: 32 }, limits, {

@@ -50,7 +50,7 @@ describe('pools of statements', () => {
 
   const open = (
     { reads, ...size }: Partial<PoolSize> & { reads?: boolean } = {},
-    { limits, ...config }: PoolConfig & { limits?: TimeLimits } = {},
+    { limits, ...config }: PoolConfig & { limits?: Partial<TimeLimits> } = {},
   ): [StatementPool, Pool] => {
     const pool = new DatabasePool({
       connectionString: database.url,
@@ -61,7 +61,8 @@ describe('pools of statements', () => {
     });
     opened.push(pool);
     const Statements = reads ? BatchedPool : PipelinedPool;
-    return [new Statements(pool, { width: WIDTH, depth: DEPTH, ...size }, limits), pool];
+    const given = { ...LIMITS, ...limits };
+    return [new Statements(pool, { width: WIDTH, depth: DEPTH, ...size }, given), pool];
   };
   const insert = (pool: StatementPool, ...ids: number[]): Promise<unknown>[] =>
     ids.map((id) => pool.run(INSERT, [id]));

@@ -2,6 +2,7 @@ import { Client, type Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
 import { Transactions } from '#platform/database/transactions';
+import { LIMITS } from '#platform/postgres/budget';
 import { poolOf } from '#platform/postgres/typeorm-internals';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import { type SignedIn, TestApp, settings } from '../support/app';
@@ -25,10 +26,11 @@ describe('transactions of repositories', () => {
     await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
     network = await DelayedProxy.start(database.url);
     // Its table is the superuser's.
-    const options = dataSourceOptions(settings(network.url, { DATABASE_URL: network.url }));
+    const environment = settings(network.url, { DATABASE_URL: network.url }, LIMITS);
+    const options = dataSourceOptions(environment);
     source = await new DataSource({ ...options, entities: [], migrations: [] }).initialize();
     pool = poolOf(source);
-    transactions = new Transactions(source);
+    transactions = new Transactions(source, environment);
   });
   afterAll(async () => {
     await source.destroy();

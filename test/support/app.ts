@@ -9,9 +9,10 @@ import pino, { type Logger } from 'pino';
 import { register } from 'prom-client';
 import { POOL_TYPES, byPoolType } from '#values/types';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
-import { type TestDatabase, freshDatabase, urlAs } from './database';
+import { PATIENT, type TestDatabase, freshDatabase, urlAs } from './database';
 import { validatorFor } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
@@ -48,6 +49,8 @@ type Answer = { status: number; headers: Response['headers']; payload: string };
 
 /** What `createApp` takes, and what of the service is replaced: `(builder) => builder.overrideGuard(X).useValue(y)`. */
 export interface TestOptions extends Omit<AppOptions, 'create'> {
+  /** Of its database; patient ones, if absent. A test about a limit gives those of production, or its own. */
+  limits?: TimeLimits;
   override?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
   logger?: Logger;
 }
@@ -61,8 +64,12 @@ export interface SignedIn {
 }
 
 /** Of an API on the database of `url`, with the account that an API has. */
-export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Environment =>
-  loadEnvironment({
+export const settings = (
+  url: string,
+  overrides: NodeJS.ProcessEnv = {},
+  limits: TimeLimits = PATIENT,
+): Environment => ({
+  ...loadEnvironment({
     NODE_ENV: 'test',
     LOG_LEVEL: 'silent',
     DATABASE_URL: urlAs(url, 'api'),
@@ -74,7 +81,9 @@ export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Enviro
       .map((pair) => pair.join('='))
       .join(','),
     ...overrides,
-  });
+  }),
+  limits,
+});
 
 /** The same of an indexer. */
 export const indexerSettings = (url: string, overrides: NodeJS.ProcessEnv = {}): Environment =>
@@ -96,13 +105,14 @@ export class TestApp {
     overrides: NodeJS.ProcessEnv = {},
     logger: Logger = pino({ level: 'silent' }),
     prepare?: (database: TestDatabase) => Promise<NodeJS.ProcessEnv>,
-    { override, ...options }: TestOptions = {},
+    { override, limits, ...options }: TestOptions = {},
   ): Promise<this> {
     this.database = await freshDatabase();
     this.pool = new Pool({ connectionString: this.database.url, max: 5 });
     // Tests close server connections, including these.
     this.pool.on('error', () => undefined);
-    this.environment = settings(this.database.url, { ...overrides, ...(await prepare?.(this.database)) });
+    const given = { ...overrides, ...(await prepare?.(this.database)) };
+    this.environment = settings(this.database.url, given, limits);
     this.nest = await createApp(this.environment, logger, {
       ...options,
       ...(override && {
@@ -232,12 +242,8 @@ export class TestApp {
     });
   }
 
-  /** Tries again after a 503, as a client does: on a busy machine the first connection to PostgreSQL may be late. */
   async nonce(address?: string): Promise<string> {
-    const ask = (): Promise<Response> =>
-      address ? this.post('/auth/nonce', { address }) : this.get('/auth/nonce');
-    let answer = await ask();
-    await until(async () => answer.status !== 503 || (answer = await ask()).status !== 503);
+    const answer = await (address ? this.post('/auth/nonce', { address }) : this.get('/auth/nonce'));
     if (answer.status !== 200) throw new Error(`no nonce: ${answer.text}`);
     return (answer.body as { nonce: string }).nonce;
   }
@@ -278,16 +284,6 @@ export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: Te
   beforeAll(() => app.start(overrides, logger, undefined, options));
   afterAll(() => app.stop());
   return app;
-}
-
-/** Sends again what is `unavailable`, as a client does: on a busy machine the answer of PostgreSQL may be late. */
-export async function served(send: () => Promise<Response>): Promise<Response> {
-  let answer = await send();
-  for (let tries = 1; tries < 20 && answer.body?.code === 'unavailable'; tries++) {
-    await wait(100);
-    answer = await send();
-  }
-  return answer;
 }
 
 /** The lines of a log, parsed, without those that the app writes in the background. */

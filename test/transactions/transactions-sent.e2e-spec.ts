@@ -1,4 +1,4 @@
-import { type SignedIn, TEN, served, useApp } from '../support/app';
+import { type SignedIn, TEN, useApp } from '../support/app';
 import { newHash } from '../support/ledger';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
 
@@ -174,7 +174,7 @@ describe('a payment that was sent', () => {
 
   it('of many that are told at once for one deposit leaves one row, and the last is shown', async () => {
     const hashes = Array.from({ length: 20 }, newHash);
-    const answers = await Promise.all(hashes.map((hash) => served(() => sent(hash))));
+    const answers = await Promise.all(hashes.map((hash) => sent(hash)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const rows = await app.sql<{ hash: string }>('SELECT hash FROM submissions WHERE transaction_id = $1', [
       pool.depositId,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createHmac } from 'node:crypto';
-import { JWT_SECRET, TEN, type Request, type SignedIn, served, useApp } from '../support/app';
+import { JWT_SECRET, TEN, type Request, type SignedIn, useApp } from '../support/app';
 import { ENDPOINTS, isStream } from '../support/endpoints';
 import { addTransaction } from '../support/ledger';
 import { body, encode, headerText, json, query, text } from '../support/hostile';
@@ -26,7 +26,7 @@ const survives = (arbitrary: fc.Arbitrary<() => Request | Promise<Request>>, run
   fc.assert(
     fc.asyncProperty(arbitrary, async (request) => {
       const sent = await request();
-      const { status } = await served(() => app.send(sent));
+      const { status } = await app.send(sent);
       if (status >= 500) throw new Error(`${status} for ${JSON.stringify(sent)}`);
     }),
     { numRuns: runs },

@@ -8,10 +8,6 @@ import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Time between two polls for ended sessions. */
 const POLL_MS = 200;
-/** Longest wait for the answer to a poll. A connection that takes longer is closed. */
-const ANSWER_MS = 500;
-/** An answer counts as complete for this long after its poll began. The interface promises one second. */
-const FRESH_MS = 700;
 /** After a longer gap, rows may have been removed unseen. Far below the hour for which rows are kept. */
 const MAX_GAP_MS = 60_000;
 /**
@@ -32,9 +28,9 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   constructor(private readonly environment: PostgresSettings) {}
 
-  /** Whether this process knows every ending that was committed more than `FRESH_MS` ago. */
+  /** Whether this process knows every ending that is older than 0.7 s. The interface promises one second. */
   get fresh(): boolean {
-    return this.age < FRESH_MS;
+    return this.age < this.environment.limits.pollMs + POLL_MS;
   }
 
   onEndings(listener: (endings: Ending[]) => void): void {
@@ -90,7 +86,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const { name, text } = LOOK_FOR_ENDINGS;
     const values = valuesOf(LOOK_FOR_ENDINGS, { snapshot: this.snapshot ?? null });
     const { rows } = await within(
-      ANSWER_MS,
+      this.environment.limits.pollMs,
       client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values }),
       // After a stall of this process the answer may be in the socket already, so `within` looks there before it gives
       // up. A late answer is as complete as any; `fresh` counts its age from the start of the poll.
@@ -110,7 +106,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
       connectionString: this.environment.DATABASE_URL,
       application_name: 'api sessions',
       options: '-c enable_seqscan=off',
-      connectionTimeoutMillis: ANSWER_MS,
+      connectionTimeoutMillis: this.environment.limits.pollMs,
       keepAlive: true,
     });
     // Queries on a broken connection fail too, and that failure is handled.

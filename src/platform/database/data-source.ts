@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import { AMONG_OTHERS_MS, CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -17,7 +16,6 @@ const NAMED_STATEMENT_SETTINGS = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   jit: 'off',
-  lock_timeout: `${LOCK_MS}`,
   TimeZone: 'UTC',
 };
 /** PostgreSQL's defaults, for repositories, transactions and reports, but for the time that an operator may set. */
@@ -36,7 +34,7 @@ const MAX_WRITES = 8;
 const TOO_FEW_FOR_SLOW_READS = 3;
 
 export type Application = 'api' | 'indexer';
-type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'> &
+type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'limits'> &
   Partial<Pick<PostgresSettings, 'DATABASE_STATEMENT_TIMEOUT'>>;
 
 /**
@@ -54,10 +52,11 @@ export function poolSizes(total: number): { typeorm: number; reads: number; slow
 }
 
 /** What the connections for named statements need, and `checkSettings` looks for. */
-export const namedStatementSettings = ({ statementTimeout }: Settings): ConnectionSettings => ({
+export const namedStatementSettings = ({ limits }: Settings): ConnectionSettings => ({
   ...NAMED_STATEMENT_SETTINGS,
+  lock_timeout: `${limits.lockMs}`,
   // Also ends statements of a process that is gone. The pool itself answers every request within 5 s.
-  statement_timeout: `${statementTimeout - CONNECT_MS}`,
+  statement_timeout: `${limits.runningMs - limits.sendMs}`,
 });
 
 /** Options of the pool for named statements. Reads have one of their own, if slow ones run apart. */
@@ -67,7 +66,7 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
     connectionString: environment.DATABASE_URL,
     application_name: 'api',
     max: slow ? slow + writes : reads + writes,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: environment.limits.sendMs,
     pipeline: true,
     options: startOptions(namedStatementSettings(environment)),
     keepAlive: true,
@@ -77,7 +76,10 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
 
 /** Of the pool for reads. A pooler may drop their limit; then it is sent with each batch. */
 export function readPoolOptions(environment: Settings): PoolConfig {
-  const settings = { ...namedStatementSettings(environment), statement_timeout: `${AMONG_OTHERS_MS}` };
+  const settings = {
+    ...namedStatementSettings(environment),
+    statement_timeout: `${environment.limits.amongOthersMs}`,
+  };
   const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
   return { ...pipelinedPoolOptions(environment), max: reads, options: startOptions(settings) };
 }
@@ -97,7 +99,7 @@ export function dataSourceOptions(
     entities: [path.join(__dirname, '../..', '**', '*.entity.{ts,js}')],
     migrations: [path.join(__dirname, '../../..', 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',
-    connectTimeoutMS: CONNECT_MS,
+    connectTimeoutMS: environment.limits.sendMs,
     driver: driverWith(DatabasePool),
     extra: {
       options: startOptions(application === 'api' ? apiSettings(environment) : INDEXER_SETTINGS),

@@ -4,7 +4,6 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { LIMITS } from '#platform/postgres/budget';
 import { checkSettings, onceAvailable, statementTimeout } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -65,19 +64,20 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     // The database recognises the indexer's writes by this name.
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
     this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
+    const { limits } = environment;
     const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
-    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH });
-    const slowOnes = new SlowReads(slowReads);
+    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH }, limits);
+    const slowOnes = new SlowReads(limits, slowReads);
     const size = { width: reads, depth: READ_DEPTH };
     // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
     // it.
-    this.reads = reads ? new BatchedPool(this.pool, size) : this.writes;
+    this.reads = reads ? new BatchedPool(this.pool, size, limits) : this.writes;
     if (slow) {
       this.readPool = new DatabasePool({
         ...readPoolOptions(environment),
         application_name: applicationName,
       });
-      this.slowReads = new SlowPool(this.pool, slow, slowOnes);
+      this.slowReads = new SlowPool(this.pool, slow, slowOnes, limits);
       this.aside = {
         slow: slowOnes,
         accept: (work, cut) => {
@@ -85,7 +85,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
           this.slowReads!.accept(work);
         },
       };
-      this.reads = new BatchedPool(this.readPool, size, LIMITS, this.aside);
+      this.reads = new BatchedPool(this.readPool, size, limits, this.aside);
     }
     if (!environment.DATABASE_READ_URL) return;
     const width = Math.max(reads, 1);
@@ -95,7 +95,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       max: width,
     };
     const primary = { reads: this.reads, slow: this.aside?.slow };
-    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, primary, standbyReads);
+    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, limits, primary, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */
@@ -166,7 +166,8 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    if (!this.joined.has(statement)) this.joined.set(statement, new JoinedWrites(this.writes, statement));
+    if (!this.joined.has(statement))
+      this.joined.set(statement, new JoinedWrites(this.writes, statement, this.environment.limits));
     const joined = this.joined.get(statement)!;
     const parameters = valuesOf(statement, values) as unknown[][];
     return traced(statement, 'joined', (call) => joined.run<Row>(parameters, call));

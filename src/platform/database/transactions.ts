@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, type EntityManager } from 'typeorm';
-import { LIMITS, LOCK_MS } from '#platform/postgres/budget';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { DatabaseUnavailable, OutcomeUnknown, isOutcomeUnknown } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 
@@ -13,10 +13,10 @@ const READ = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 const WRITE = 'SET TRANSACTION READ WRITE';
 
 /** Lock waits end early, because they hold one of few connections. The server ends what this process has left. */
-const settings = (leftMs: number): string => `
+const settings = (leftMs: number, lockMs: number): string => `
   SET LOCAL statement_timeout = ${leftMs};
   SET LOCAL idle_in_transaction_session_timeout = ${leftMs};
-  SET LOCAL lock_timeout = ${LOCK_MS}`;
+  SET LOCAL lock_timeout = ${lockMs}`;
 
 /**
  * Runs work of repositories in a transaction that is answered in time, as `Database` answers named statements: within
@@ -25,7 +25,10 @@ const settings = (leftMs: number): string => `
  */
 @Injectable()
 export class Transactions {
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly environment: PostgresSettings,
+  ) {}
 
   /**
    * All that the work reads is of one moment. It cannot change anything.
@@ -44,23 +47,24 @@ export class Transactions {
   }
 
   private async run<Result>(work: Work<Result>, mode: typeof READ | typeof WRITE): Promise<Result> {
+    const { lockMs, deadlineMs, answerMs } = this.environment.limits;
     const requested = performance.now();
     const left = (ms: number): number => Math.floor(requested + ms - performance.now());
     let mayBeDone = false;
     const guarded: Work<Result> = async (manager) => {
       // One round trip, because it has no parameters.
-      await manager.query(`${mode}; ${settings(Math.max(left(LIMITS.deadlineMs), 1))}`);
+      await manager.query(`${mode}; ${settings(Math.max(left(deadlineMs), 1), lockMs)}`);
       const result = await work(manager);
-      if (left(LIMITS.deadlineMs) <= 0) throw new DatabaseUnavailable('too late to commit');
+      if (left(deadlineMs) <= 0) throw new DatabaseUnavailable('too late to commit');
       mayBeDone = mode === WRITE;
       return result;
     };
     const runner = this.dataSource.createQueryRunner();
     try {
-      // It waits at most `CONNECT_MS` for one to be free, and as long for a new one.
+      // It waits at most `sendMs` for one to be free, and as long for a new one.
       const client = (await runner.connect()) as DatabaseClient;
       // Whatever is under way then fails, and is undone unless it is the commit.
-      const stop = afterIo(left(LIMITS.answerMs), () => client.cut());
+      const stop = afterIo(left(answerMs), () => client.cut());
       return await commit(client, runner.manager.transaction(guarded)).finally(stop);
     } catch (error) {
       // To the connection, whatever is sent outside of a transaction may have been done.

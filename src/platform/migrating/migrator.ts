@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
+import { LIMITS } from '#platform/postgres/budget';
 import { pause } from '#platform/timing/waits';
 import { privileges } from './schema';
 
@@ -14,9 +15,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
 export const migrationSource = (url: string): DataSource =>
-  new DataSource(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 }, 'indexer'),
-  );
+  new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, limits: LIMITS }, 'indexer'));
 
 type Tell = (line: string) => void;
 

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Client } from 'pg';
 import { redactText } from '#platform/log/redact';
-import { CONNECT_MS } from '#platform/postgres/budget';
+import { LIMITS } from '#platform/postgres/budget';
 
 /** What an operator does. */
 export interface Operation {
@@ -140,7 +140,7 @@ async function connected<Result>(url: string, work: (client: Client) => Promise<
   const client = new Client({
     connectionString: url,
     application_name: 'operator',
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: LIMITS.sendMs,
     statement_timeout: 5000,
   });
   client.on('error', () => undefined);

@@ -1,6 +1,6 @@
 import { IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { Integer } from '#platform/config/settings';
-import { RUNNING_MS } from './budget';
+import { LIMITS, type TimeLimits } from './budget';
 import { Setting } from '#platform/config/setting';
 
 /** Whether pg and TypeORM can read an address: they decode its user, password and path. */
@@ -68,6 +68,6 @@ export class PostgresSettings {
   @Max(86_400)
   DATABASE_STATEMENT_TIMEOUT = 0;
 
-  /** When a named statement that was sent at the latest moment is cancelled, in ms from its request. */
-  readonly statementTimeout: number = RUNNING_MS;
+  /** No setting: only tests have others. */
+  readonly limits: TimeLimits = LIMITS;
 }

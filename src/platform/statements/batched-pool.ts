@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { LIMITS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { isParsed } from '#platform/postgres/pg-internals';
 import { ReadBatch } from '#platform/postgres/read-batch';
 import { CANCELLED } from '#platform/postgres/sqlstates';
@@ -53,7 +53,7 @@ export class BatchedPool extends StatementPool {
   constructor(
     pool: Pool,
     size: PoolSize,
-    limits = LIMITS,
+    limits: TimeLimits,
     private readonly aside?: Aside,
     protected readonly shares = new Shares(Math.max(size.width - 1, 1)),
   ) {

@@ -1,5 +1,5 @@
 import { DatabaseError, type QueryResult, type QueryResultRow } from 'pg';
-import { CLOCK_LATE_MS, CONNECT_MS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { onceUndone } from '#platform/postgres/pg-internals';
 import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
@@ -43,23 +43,27 @@ export class ServerClock {
   private refreshAt = Infinity;
   private isLate = false;
 
-  private constructor(readonly client: StatementClient) {}
+  private constructor(
+    readonly client: StatementClient,
+    private readonly limits: TimeLimits,
+  ) {}
 
   /** Reads the clock on a new connection, once more if the answer is late, and prepares the guard on it. */
   static read(
     client: StatementClient,
+    limits: TimeLimits,
     callback: (error: Error | null, clock: ServerClock) => void,
     tries = 2,
   ): void {
-    const clock = new ServerClock(client);
+    const clock = new ServerClock(client, limits);
     let failed: Error | null = null;
-    const stop = afterIo(CONNECT_MS, () => client.cut());
+    const stop = afterIo(limits.sendMs, () => client.cut());
     // Sent together, answered in order.
     clock.ask((error) => (failed = error));
     client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
       stop();
       const failure = failed ?? error;
-      if (!failure && clock.isLate && tries > 1) ServerClock.read(client, callback, tries - 1);
+      if (!failure && clock.isLate && tries > 1) ServerClock.read(client, limits, callback, tries - 1);
       else callback(failure, clock);
     });
   }
@@ -82,7 +86,8 @@ export class ServerClock {
       if (result) {
         this.time = result.rows[0].now;
         this.readAt = performance.now();
-        this.isLate = this.readAt - asked > CLOCK_LATE_MS;
+        // The estimate may be so far behind that a statement that is sent again at the latest moment has no time.
+        this.isLate = this.readAt - asked > this.limits.deadlineMs - this.limits.resendMs;
       }
       this.refreshAt = this.isLate ? -Infinity : this.readAt + CLOCK_AGE_MS;
       callback(error);

@@ -1,5 +1,5 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
-import { LIMITS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { LOCKED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
@@ -50,7 +50,7 @@ export class JoinedWrites {
   constructor(
     private readonly pool: StatementPool,
     private readonly statement: Statement,
-    private readonly limits = LIMITS,
+    private readonly limits: TimeLimits,
   ) {}
 
   /** Calls that are in no statement yet. */

@@ -36,7 +36,7 @@ export class PipelinedPool extends StatementPool {
 
   protected override prepare(client: StatementClient, ready: (error: Error | null) => void): void {
     if (this.pipelines.has(client)) return ready(null);
-    ServerClock.read(client, (cause, clock) => {
+    ServerClock.read(client, this.limits, (cause, clock) => {
       this.pipelines.set(client, { clock, preparing: new Set() });
       ready(cause && new DatabaseUnavailable('no answer on a new connection', { cause }));
     });

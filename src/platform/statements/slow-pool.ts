@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { LIMITS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { BatchedPool } from './batched-pool';
 import { Shares } from './shares';
@@ -29,7 +29,7 @@ export class SlowPool extends BatchedPool {
     pool: Pool,
     width: number,
     private readonly slow: SlowReads,
-    limits = LIMITS,
+    limits: TimeLimits,
   ) {
     super(pool, { width, depth: 1 }, limits, undefined, new Shares(1));
   }

@@ -1,3 +1,4 @@
+import { LIMITS } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { SlowReads, partyOf } from './slow-reads';
 
@@ -7,7 +8,7 @@ const of = (who: string, page = 1): BoundStatement => ({ statement: list, values
 
 describe('a slow read', () => {
   it('is known by its statement and party, whatever else it asks for', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     slow.note(of('a', 1), 0);
     expect(slow.has(of('a', 2), 1)).toBe(true);
     expect(slow.has(of('b', 1), 1)).toBe(false);
@@ -16,14 +17,14 @@ describe('a slow read', () => {
   });
 
   it('without a party is known by what it asks for', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     slow.note({ statement: open, values: [100_000] }, 0);
     expect(slow.has({ statement: open, values: [100_000] }, 1)).toBe(true);
     expect(slow.has({ statement: open, values: [0] }, 1)).toBe(false);
   });
 
   it('is forgiven after a second, and later each time it is slow again', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     let now = 0;
     const lasts = (): number => {
       slow.note(of('a'), now);
@@ -45,7 +46,7 @@ describe('a slow read', () => {
   });
 
   it('is forgotten when there are too many, and texts of any length cost the same', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     for (let i = 0; i <= 10_000; i++) slow.note(of(`${i}`), 0);
     expect([slow.has(of('0'), 1), slow.has(of('1'), 1), slow.has(of('10000'), 1)]).toEqual([
       false,
@@ -58,12 +59,12 @@ describe('a slow read', () => {
 
 describe('the limit', () => {
   it('is longer where the server has to prepare a statement', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     expect(slow.limitMs(false)).toBeGreaterThan(slow.limitMs());
   });
 
   it('grows while most reads of many parties exceed it, and shrinks afterwards', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     for (let i = 0; i < 16; i++) slow.note(of(`${i}`), i);
     expect(slow.limitMs()).toBe(200);
     for (let i = 0; i < 100; i++) slow.note(of(`more ${i}`), i);
@@ -73,7 +74,7 @@ describe('the limit', () => {
   });
 
   it('does not grow for one party, nor for many while the others are quick', () => {
-    const slow = new SlowReads();
+    const slow = new SlowReads(LIMITS);
     for (let page = 0; page < 100; page++) slow.note(of('a', page), page);
     for (let i = 0; i < 500; i++) {
       slow.completed(i);

@@ -1,9 +1,9 @@
 import type { Counter } from 'prom-client';
-import { AMONG_OTHERS_MS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 
-/** What a read has if the server has to prepare some first, in a session that may know no table yet. */
-const UNPREPARED_MS = 250;
+/** A read has so many times more if the server has to prepare some first, in a session that may know no table yet. */
+const UNPREPARED_FACTOR = 5;
 
 /** A read that was slow runs apart for so long, and twice as long each time it is slow again. */
 const FIRST_MS = 1000;
@@ -47,7 +47,10 @@ export class SlowReads {
   private factor = 1;
   private window = { until: -Infinity, completed: 0, offenders: 0 };
 
-  constructor(private readonly counter?: Counter<'outcome'>) {
+  constructor(
+    private readonly limits: Pick<TimeLimits, 'amongOthersMs'>,
+    private readonly counter?: Counter<'outcome'>,
+  ) {
     for (const outcome of OUTCOMES) counter?.inc({ outcome }, 0);
   }
 
@@ -86,7 +89,7 @@ export class SlowReads {
 
   /** How long a read may take among others. */
   limitMs(isPrepared = true): number {
-    return this.factor * (isPrepared ? AMONG_OTHERS_MS : UNPREPARED_MS);
+    return this.factor * this.limits.amongOthersMs * (isPrepared ? 1 : UNPREPARED_FACTOR);
   }
 
   count(outcome: (typeof OUTCOMES)[number]): void {

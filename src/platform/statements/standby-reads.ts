@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DatabaseError, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
-import { STANDBY_MS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
 import type { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
@@ -111,18 +111,20 @@ export class StandbyReads {
   constructor(
     options: PoolConfig,
     size: PoolSize,
+    private readonly limits: TimeLimits,
     private readonly primary: { reads: StatementPool; slow?: SlowReads },
     private readonly outcomes: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
     this.pool = new DatabasePool({ ...options, Client: StandbyClient as unknown as PoolConfig['Client'] });
     const { slow } = primary;
+    const { standbyMs } = limits;
     const skipped = (): Error => new StatementSkipped('the primary runs it apart');
     this.standby = new BatchedPool(
       this.pool,
       size,
       // What fails is not sent again, because the primary can serve it.
-      { sendMs: STANDBY_MS, resendMs: 0, deadlineMs: STANDBY_MS, answerMs: STANDBY_MS },
+      { ...limits, sendMs: standbyMs, resendMs: 0, answerMs: standbyMs },
       slow && {
         slow,
         accept: ({ callback }, error) => callback(error ?? skipped()),
@@ -151,7 +153,7 @@ export class StandbyReads {
     const late = (): Error => new DatabaseUnavailable('no answer in time');
     try {
       // The primary may be the one that does not answer.
-      const rows = await within(STANDBY_MS, this.fresh<Row>(statement, values), late);
+      const rows = await within(this.limits.standbyMs, this.fresh<Row>(statement, values), late);
       if (rows) return ['standby', rows];
       this.pause(BEHIND_PAUSE_MS);
       return ['behind'];

@@ -1,5 +1,5 @@
 import type { Pool, QueryResultRow } from 'pg';
-import { LIMITS } from '#platform/postgres/budget';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
@@ -64,7 +64,7 @@ export abstract class StatementPool {
   constructor(
     private readonly pool: Pool,
     protected readonly size: PoolSize,
-    protected readonly limits = LIMITS,
+    protected readonly limits: TimeLimits,
   ) {
     this.queue = new WorkQueue(limits, this.outage, (work) => this.isStalled(work));
   }

@@ -128,8 +128,7 @@ describe('sign-in', () => {
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    // 503 if the machine is too slow to serve so many in time.
-    expect(statuses.every((status) => [200, 401, 503].includes(status))).toBe(true);
+    expect(statuses.every((status) => [200, 401].includes(status))).toBe(true);
     const later = await app.post('/auth/verify', { message, signature });
     expect([later.status, later.body]).toEqual(FAILED);
   });

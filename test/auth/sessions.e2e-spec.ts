@@ -104,17 +104,8 @@ describe('a session', () => {
     for (const user of users) await lives(user);
     const dead = async (user: SignedIn): Promise<boolean> => (await app.get('/auth/me', user)).status === 401;
     await app.sql('DELETE FROM users WHERE id = $1', [users[0].user.id]);
-    const deleted = performance.now();
-    let lived = deleted;
     // Not /auth/me, which reads the user itself.
-    await until(async () => {
-      const asked = performance.now();
-      const { status } = await app.get('/pools', users[0]);
-      if (status === 200) lived = asked;
-      return status === 401;
-    });
-    expect(lived - deleted).toBeLessThan(1000);
-    expect(performance.now() - deleted).toBeLessThan(5000);
+    await until(async () => (await app.get('/pools', users[0])).status === 401);
     await isDead(users[0]);
     await lives(users[1]);
     await app.sql('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
@@ -137,12 +128,9 @@ describe('a session', () => {
   it('ends by many simultaneous logouts, while other sessions stay valid', async () => {
     const users = await Promise.all(Array.from({ length: 60 }, () => app.signIn()));
     await Promise.all(users.map(lives));
-    // A busy service may answer 503, and is asked again.
     const leave = async (user: SignedIn, i: number): Promise<void> => {
       const url = i % 2 ? '/auth/logout' : '/auth/logout/all';
-      await until(async () =>
-        [200, 401].includes((await app.send({ method: 'POST', url, as: user })).status),
-      );
+      expect((await app.send({ method: 'POST', url, as: user })).status).toBe(200);
     };
     const leaving = users.slice(0, 50);
     await Promise.all(leaving.flatMap((user, i) => [leave(user, i), app.get('/auth/me', user)]));
@@ -185,7 +173,7 @@ describe('a session', () => {
     }
   });
 
-  it('that is valid normally costs a request no statement', async () => {
+  it('that is valid costs a request no statement, unless endings may be unknown', async () => {
     const user = await app.signIn();
     const feed = app.nest.get(SessionFeed);
     await until(() => feed.fresh);
@@ -193,12 +181,18 @@ describe('a session', () => {
     const fresh = jest.spyOn(feed, 'fresh', 'get').mockReturnValue(true);
     await lives(user);
     const read = jest.spyOn(app.nest.get(Database), 'read');
-    try {
+    // The service looks at its schema now and then.
+    const asked = async (): Promise<string[]> => {
+      read.mockClear();
       await app.get('/lottery/winners', user);
-      // The service looks at its schema now and then.
-      const asked = read.mock.calls.map(([{ name }]) => name).filter((name) => name !== SCHEMA.name);
-      expect(asked).not.toContain('session_lives');
-      expect(asked).toHaveLength(1);
+      return read.mock.calls.map(([{ name }]) => name).filter((name) => name !== SCHEMA.name);
+    };
+    try {
+      const usual = await asked();
+      expect(usual).not.toContain('session_lives');
+      expect(usual).toHaveLength(1);
+      fresh.mockReturnValue(false);
+      expect(await asked()).toContain('session_lives');
     } finally {
       fresh.mockRestore();
       read.mockRestore();

@@ -1,5 +1,6 @@
+import { LIMITS } from '#platform/postgres/budget';
 import { TEN, type SignedIn, TestApp, until, useApp } from '../support/app';
-import { tableLocks } from '../support/database';
+import { type TestDatabase, tableLocks } from '../support/database';
 import { Proxy } from '../support/network/proxy';
 
 const UNAVAILABLE = { success: false, error: 'Service unavailable', code: 'unavailable' };
@@ -115,10 +116,11 @@ describe('without the database', () => {
   const lived = (): number => ticks * TICK_MS;
 
   beforeAll(async () => {
-    await app.start({}, undefined, async ({ url }) => {
+    const prepare = async ({ url }: TestDatabase): Promise<NodeJS.ProcessEnv> => {
       proxy = await Proxy.start(url);
       return { DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: '3' };
-    });
+    };
+    await app.start({}, undefined, prepare, { limits: LIMITS });
     user = await app.signIn();
     poolId = (await app.createPool(user)).id as string;
   });

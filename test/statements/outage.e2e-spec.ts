@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
+import { LIMITS } from '#platform/postgres/budget';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { isServer } from '#dev/postgres-host';
 import { TEN, type SignedIn, TestApp, until } from '../support/app';
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const source = await migrationSource(url);
   await source.runMigrations({ transaction: 'each' });
   await source.destroy();
-  await app.start({ DATABASE_URL: url });
+  await app.start({ DATABASE_URL: url }, undefined, undefined, { limits: LIMITS });
   user = await app.signIn();
   poolId = (await app.createPool(user)).id as string;
 });

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { Client } from 'pg';
 import { Database } from '#platform/database/database';
+import { LIMITS } from '#platform/postgres/budget';
 import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
 
-const app = useApp({ DATABASE_POOL_SIZE: '2' });
+const app = useApp({ DATABASE_POOL_SIZE: '2' }, { limits: LIMITS });
 let user: SignedIn;
 
 beforeAll(async () => {

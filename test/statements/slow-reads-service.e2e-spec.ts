@@ -2,9 +2,9 @@ import { Client } from 'pg';
 import { namedStatementSettings } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
-import { LIMITS } from '#platform/postgres/budget';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { TestApp, until } from '../support/app';
+import { PATIENT } from '../support/database';
 
 interface Asked {
   caller: string;
@@ -20,9 +20,10 @@ const DEAR = statement<Asked, { page: number }>(
 );
 /** Reads of another statement beside those, which are 24. */
 const OTHERS = 5;
+const limits = { ...PATIENT, amongOthersMs: 50 };
 /** Settings of a URL replace those of the start packet, as a pooler's do. */
 const AS_BEHIND_A_POOLER = Object.entries(
-  namedStatementSettings({ DATABASE_URL: '', DATABASE_POOL_SIZE: 20, limits: LIMITS }),
+  namedStatementSettings({ DATABASE_URL: '', DATABASE_POOL_SIZE: 20, limits }),
 )
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');
@@ -34,10 +35,15 @@ describe.each([
 ])('slow reads of a service %s', (_, size, options) => {
   const app = new TestApp();
   beforeAll(() =>
-    app.start({}, undefined, async ({ url }) => ({
-      DATABASE_POOL_SIZE: size,
-      DATABASE_URL: options ? `${url}?options=${encodeURIComponent(options)}` : url,
-    })),
+    app.start(
+      {},
+      undefined,
+      async ({ url }) => ({
+        DATABASE_POOL_SIZE: size,
+        DATABASE_URL: options ? `${url}?options=${encodeURIComponent(options)}` : url,
+      }),
+      { limits },
+    ),
   );
   afterAll(() => app.stop());
 

@@ -2,6 +2,7 @@ import { SavingsClient } from '@pooled-savings/client';
 import { tmpdir } from 'node:os';
 import type { QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
+import { LIMITS } from '#platform/postgres/budget';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const settings = { synchronous_commit: 'on' };
   server = await startPostgres({ dir: tmpdir(), database: 'savings', ephemeral: true, settings });
   await migrate(server.url);
-  await app.start({ DATABASE_URL: server.url });
+  await app.start({ DATABASE_URL: server.url }, undefined, undefined, { limits: LIMITS });
   await app.listen();
 });
 afterAll(async () => {

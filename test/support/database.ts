@@ -26,6 +26,19 @@ export const PATIENT: TimeLimits = {
   answerMs: 100_000,
 };
 
+/** For a while in which a test makes something reach its limit. */
+export const QUICK: TimeLimits = {
+  ...PATIENT,
+  pollMs: 100,
+  lockMs: 100,
+  standbyMs: 150,
+  sendMs: 200,
+  resendMs: 400,
+  deadlineMs: 500,
+  runningMs: 600,
+  answerMs: 700,
+};
+
 export interface TestDatabase {
   url: string;
   drop(): Promise<void>;

@@ -8,11 +8,18 @@
 --             derived (refuse_write), and temporary tables are what a replay computes in
 -- read_only   people and reports; no secrets
 --
--- UPDATE (created_at), or (begun_at), is the right to lock a row: triggers refuse to change that column.
+-- UPDATE (created_at), or (begun_at), is the right to lock a row: triggers refuse to change that column. This runs after
+-- each migration of a new database too, so only columns that exist by then are granted.
+--
+-- What is listed below is restricted. Any other table or view, such as a module's own, is for the API to read and write,
+-- for operators to read, and closed to all others; what its migration grants beside that stays.
 
 DO $privileges$
 DECLARE
   given record;
+  listed oid[] := '{}';
+  privilege text;
+  columns text;
   role name;
   roles CONSTANT name[] := ARRAY(
     SELECT rolname FROM pg_roles
@@ -113,10 +120,36 @@ BEGIN
     ) AS r (role, privileges)
     WHERE r.role = ANY (roles) AND to_regclass('public.' || name) IS NOT NULL
   LOOP
+    listed := listed || given.relation::oid;
     EXECUTE format('REVOKE ALL ON %s FROM %I', given.relation, given.role);
-    IF given.privileges <> '' THEN
-      EXECUTE format('GRANT %s ON %s TO %I', given.privileges, given.relation, given.role);
-    END IF;
+    FOREACH privilege IN ARRAY regexp_split_to_array(given.privileges, ', (?![^(]*[)])') LOOP
+      IF privilege LIKE '%(%' THEN
+        SELECT string_agg(quote_ident(attname), ', ') INTO columns FROM pg_attribute
+        WHERE attrelid = given.relation AND attnum > 0 AND NOT attisdropped
+          AND attname = ANY (string_to_array(substring(privilege FROM '[(](.*)[)]'), ', '));
+        privilege := split_part(privilege, ' (', 1) || ' (' || columns || ')';
+      END IF;
+      IF privilege <> '' THEN
+        EXECUTE format('GRANT %s ON %s TO %I', privilege, given.relation, given.role);
+      END IF;
+    END LOOP;
+  END LOOP;
+
+  -- Partitions of what is listed are reached through their table alone. A view could change what its owner may.
+  FOR given IN
+    SELECT c.oid::regclass AS relation, r.role, r.privileges, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind
+    FROM pg_class c CROSS JOIN LATERAL (VALUES
+      ('savings_api', CASE WHEN c.relkind = 'S' THEN 'USAGE, SELECT' WHEN c.relkind IN ('v', 'm') THEN 'SELECT'
+        ELSE 'SELECT, INSERT, UPDATE, DELETE' END),
+      ('savings_operator', 'SELECT')
+    ) AS r (role, privileges)
+    WHERE r.role = ANY (roles) AND c.relnamespace = 'public'::regnamespace AND pg_has_role(c.relowner, 'USAGE')
+      AND c.relkind IN ('r', 'p', 'f', 'v', 'm', 'S')
+      AND NOT c.oid = ANY (listed) AND NOT coalesce(pg_partition_root(c.oid)::oid = ANY (listed), false)
+      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND (d.deptype = 'e'
+        OR d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (listed) AND d.deptype IN ('a', 'i')))
+  LOOP
+    EXECUTE format('GRANT %s ON %s %s TO %I', given.privileges, given.kind, given.relation, given.role);
   END LOOP;
 
   FOR given IN

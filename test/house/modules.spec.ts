@@ -218,6 +218,22 @@ describe('tables', () => {
     expect([...owners.keys()].sort()).toEqual(tables.sort());
   });
 
+  it('of the baseline, and of what is no feature, are restricted in migrations/privileges.sql', () => {
+    const read = (file: string): string => readFileSync(join(root, 'migrations', file), 'utf8');
+    const listed = [...read('privileges.sql').matchAll(/^ +\('(\w+)', '[^']*', '[^']*', '[^']*'\)/gm)].map(
+      ([, name]) => name,
+    );
+    const baseline = readdirSync(join(root, 'migrations/1767225600000-baseline'))
+      .flatMap((file) => [
+        ...read(`1767225600000-baseline/${file}`).matchAll(/^CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (\w+)/gm),
+      ])
+      .map(([, name]) => name);
+    const others = [...owners].filter(([, room]) => !room.startsWith('features/')).map(([table]) => table);
+    expect([...baseline, ...others].filter((table) => !listed.includes(table))).toEqual([]);
+    const known = [...baseline, ...owners.keys(), 'migrations'];
+    expect(listed.filter((table) => !known.includes(table))).toEqual([]);
+  });
+
   it('are written by their own room, and read by rooms that depend on it', () => {
     const graph = importsByRoom();
     const faults: string[] = [];

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
+import { privileges } from '#platform/migrating/schema';
 import type { Role } from '#dev/settings';
 import { type SignedIn, TestApp } from '../support/app';
 import { migrationSource, query, urlAs } from '../support/database';
@@ -171,37 +172,93 @@ describe('functions', () => {
   });
 });
 
+/** Runs a migration as the owner, and undoes it after the work. */
+async function migrated(up: string, down: string, work: () => Promise<void>): Promise<void> {
+  const source = await migrationSource(urlAs(app.database.url, 'owner'));
+  // Tests copy a database, which makes them its owner: in production the owner has the schema.
+  await app.sql('GRANT CREATE ON SCHEMA public TO savings');
+  const migration: MigrationInterface = {
+    name: 'Anew1800000000000',
+    up: (runner: QueryRunner) => runner.query(up),
+    down: (runner: QueryRunner) => runner.query(down),
+  };
+  source.migrations.splice(0, source.migrations.length, migration);
+  try {
+    await new Migrator(source, () => undefined).run();
+    await work();
+    await new Migrator(source, () => undefined).revert();
+  } finally {
+    await source.destroy();
+  }
+}
+
 describe('a table', () => {
-  it('has a row in migrations/privileges.sql', async () => {
-    expect(
-      await app.sql(`
-        SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'p')
-          AND NOT has_table_privilege('savings_operator', oid, 'SELECT')`),
-    ).toEqual([]);
+  it('of the ledger that a migration makes again is never there without its rights', async () => {
+    await migrated(
+      'ALTER TABLE nonces RENAME TO former_nonces; CREATE TABLE nonces (LIKE former_nonces INCLUDING ALL)',
+      'DROP TABLE nonces; ALTER TABLE former_nonces RENAME TO nonces',
+      async () => {
+        expect((await app.get('/auth/nonce')).status).toBe(200);
+        await expect(run('indexer', 'SELECT FROM nonces')).rejects.toMatchObject(REFUSED);
+      },
+    );
+    expect((await app.get('/auth/nonce')).status).toBe(200);
   });
 
-  it('that a migration makes anew is never there without its rights', async () => {
-    const source = await migrationSource(urlAs(app.database.url, 'owner'));
-    // Tests copy a database, which makes them its owner: in production the owner has the schema.
-    await app.sql('GRANT CREATE ON SCHEMA public TO savings');
-    const anew: MigrationInterface = {
-      name: 'Anew1800000000000',
-      up: (runner: QueryRunner) =>
-        runner.query(
-          'ALTER TABLE nonces RENAME TO former_nonces; CREATE TABLE nonces (LIKE former_nonces INCLUDING ALL)',
-        ),
-      down: (runner: QueryRunner) =>
-        runner.query('DROP TABLE nonces; ALTER TABLE former_nonces RENAME TO nonces'),
-    };
-    source.migrations.splice(0, source.migrations.length, anew);
+  it('of a module is for the API to write and for operators to read, without a row in privileges.sql', () =>
+    migrated(
+      `CREATE TABLE "goals" (id serial PRIMARY KEY, text text);
+       CREATE TABLE parts (at int) PARTITION BY RANGE (at); CREATE TABLE first_part PARTITION OF parts DEFAULT;
+       CREATE VIEW goal_texts AS SELECT text FROM goals; GRANT SELECT ON goal_texts TO savings_read_only`,
+      'DROP VIEW goal_texts; DROP TABLE goals, parts',
+      async () => {
+        await run(
+          'api',
+          `INSERT INTO goals (text) VALUES ('a'); UPDATE goals SET text = 'b'; INSERT INTO parts VALUES (1)`,
+        );
+        for (const role of ['api', 'operator'] as const)
+          expect(await run(role, 'SELECT text FROM goals, parts')).toEqual([{ text: 'b' }]);
+        for (const text of [...changing('goals', 'text'), 'TRUNCATE goals'])
+          await expect(run('operator', text)).rejects.toMatchObject(REFUSED);
+        for (const role of ['indexer', 'read_only'] as const)
+          await expect(run(role, 'SELECT FROM goals')).rejects.toMatchObject(REFUSED);
+        await expect(run('api', 'DELETE FROM goal_texts')).rejects.toMatchObject(REFUSED);
+        // What its migration grants stays after the next one.
+        await query(urlAs(app.database.url, 'owner'), privileges());
+        expect(await run('read_only', 'SELECT FROM goal_texts')).toHaveLength(1);
+        await run('api', 'DELETE FROM goals');
+      },
+    ));
+
+  it('of the ledger opens no way beside it: no partition, no view, no sequence', () =>
+    migrated(
+      `CREATE TABLE rows (LIKE nonces) PARTITION BY HASH (nonce); ALTER TABLE nonces RENAME TO former_nonces;
+       ALTER TABLE rows RENAME TO nonces; CREATE TABLE part PARTITION OF nonces FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+       CREATE VIEW all_pools AS SELECT * FROM pools`,
+      'DROP VIEW all_pools; DROP TABLE nonces; ALTER TABLE former_nonces RENAME TO nonces',
+      async () => {
+        for (const text of [
+          'SELECT FROM part',
+          'UPDATE all_pools SET balance = 0',
+          `SELECT nextval('outbox_position_seq')`,
+        ])
+          await expect(run('api', text)).rejects.toMatchObject(REFUSED);
+      },
+    ));
+
+  it('has grants of columns as soon as these exist, and others before', async () => {
+    const owner = urlAs(app.database.url, 'owner');
+    const text = privileges().replace('(auto_compound, last_update)', '(auto_compound, name, last_update)');
+    expect(text).not.toBe(privileges());
+    await query(owner, text);
+    await run('api', 'UPDATE pools SET auto_compound = false, last_update = now() WHERE false');
+    await app.sql('ALTER TABLE pools ADD COLUMN name text');
     try {
-      await new Migrator(source, () => undefined).run();
-      expect((await app.get('/auth/nonce')).status).toBe(200);
-      await expect(run('indexer', 'SELECT FROM nonces')).rejects.toMatchObject(REFUSED);
-      await new Migrator(source, () => undefined).revert();
+      await expect(run('api', `UPDATE pools SET name = '' WHERE false`)).rejects.toMatchObject(REFUSED);
+      await query(owner, text);
+      await run('api', `UPDATE pools SET name = '' WHERE false`);
     } finally {
-      await source.destroy();
+      await app.sql('ALTER TABLE pools DROP COLUMN name');
     }
-    expect((await app.get('/auth/nonce')).status).toBe(200);
   });
 });

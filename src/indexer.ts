@@ -27,7 +27,7 @@ const REWINDING = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)(?: --contract (0
  * without effect, and `records` what operators did, newest first, and they end.
  */
 async function main(): Promise<void> {
-  const command = readCommand();
+  const command = readCommand(process.argv.slice(2));
   const asksNode = command === undefined || command.name === 'rewind';
   const environment = loadEnvironment(process.env, asksNode ? 'indexer' : 'ledger');
   if (command?.name === 'set-aside' || command?.name === 'records') return list(environment, command);
@@ -92,8 +92,7 @@ type Command =
   | { name: 'set-aside'; limit: number; json: boolean }
   | { name: 'records'; limit: number; json: boolean };
 
-function readCommand(): Command | undefined {
-  const [name, ...options] = process.argv.slice(2);
+export function readCommand([name, ...options]: string[]): Command | undefined {
   if (name === undefined) return undefined;
   const text = options.join(' ');
   const [, before, to, after] = REWINDING.exec(text) ?? [];
@@ -107,7 +106,8 @@ function readCommand(): Command | undefined {
   throw new Error(USAGE);
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${redactText(error.message)}\n`);
-  process.exit(1);
-});
+if (require.main === module)
+  main().catch((error: Error) => {
+    process.stderr.write(`${redactText(error.message)}\n`);
+    process.exit(1);
+  });

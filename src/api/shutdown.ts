@@ -9,7 +9,7 @@ import type { Environment } from '#settings/environment';
 /** Time for load balancers to see the failing readiness before new connections are refused. */
 const NOTICE_MS = 1500;
 /** After this time running requests are cut, so that the process ends within 10 s of the signal. */
-const GRACE_MS = 7000;
+export const GRACE_MS = 7000;
 
 /** Listens, and on SIGTERM or SIGINT drains: readiness fails, requests in flight finish, the process ends. */
 export async function runUntilSignal(

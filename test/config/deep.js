@@ -2,17 +2,27 @@ const { existsSync } = require('node:fs');
 const base = require('../../jest.config.js');
 const { findChromium } = require('../support/browser/chromium.js');
 
-/** Tests in a browser run where there is one; `postgres.global.ts` reports when there is none. */
-const withoutBrowser = findChromium() ? [] : ['\\.browser-spec\\.ts$'];
+const folders = (process.env.PATH ?? '').split(':');
+const isInstalled = (program) => folders.some((folder) => existsSync(`${folder}/${program}`));
 
-/** What `kubectl kustomize` renders from the manifests is tested where there is one. */
-const hasKubectl = (process.env.PATH ?? '').split(':').some((folder) => existsSync(`${folder}/kubectl`));
-const withoutKubectl = hasKubectl ? [] : ['deploy-rendered\\.deep-spec\\.ts$'];
+/** Tests whose programs are no npm packages, which are left out file by file where a program is missing. */
+const LEFT_OUT = [
+  { needs: 'Chromium, or CHROMIUM', has: findChromium(), pattern: '\\.browser-spec\\.ts$' },
+  { needs: 'kubectl', has: isInstalled('kubectl'), pattern: '/deploy-rendered\\.deep-spec\\.ts$' },
+  {
+    needs: 'promtool and amtool',
+    has: isInstalled('promtool') && isInstalled('amtool'),
+    pattern: '/alerts\\.deep-spec\\.ts$',
+  },
+].filter(({ has }) => !has);
+
+for (const { needs, pattern } of LEFT_OUT)
+  process.stderr.write(`\n${needs} is missing: tests whose path matches ${pattern} are left out.\n`);
 
 /** `npm run test:deep`: what is expensive by nature, such as browsers, processes, mutants and long random sequences. */
 /** @type {import('jest').Config} */
 module.exports = {
   ...base,
   testRegex: '\\.(deep|browser)-spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', ...withoutBrowser, ...withoutKubectl],
+  testPathIgnorePatterns: ['/node_modules/', ...LEFT_OUT.map(({ pattern }) => pattern)],
 };

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beAlone, takePorts } from '#dev/ports';
 import { freePort } from '#dev/postgres-host';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => server.close()));
@@ -22,7 +23,7 @@ function another(code: string): string {
   const script = `const { beAlone, takePorts } = require('./src/dev/ports');
     (async () => ${code})().catch(({ message }) => console.log(message))
       .finally(() => process.kill(process.pid, 'SIGKILL'));`;
-  const loader = ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), '-e', script];
+  const loader = [...FROM_SOURCE, '-e', script];
   const { stdout, stderr } = spawnSync(process.execPath, loader, {
     cwd: join(__dirname, '../..'),
     encoding: 'utf8',

@@ -17,6 +17,7 @@ import { RpcUnavailable } from '#indexer/reading/rpc';
 import { indexerSettings } from '../support/app';
 import { IndexerProcess, eventually, useChain } from '../support/chain/chain-bench';
 import { Watcher, WatcherModule } from '../support/processes/indexer-module';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const broken = new Error('of a module');
 const On = eventsOf(contractAbi);
@@ -175,22 +176,18 @@ describe('a module in the indexer', () => {
   function startProcess(overrides: NodeJS.ProcessEnv = {}): IndexerProcess {
     const entry = path.join(__dirname, '../support/processes/indexer-with-module.ts');
     return new IndexerProcess(
-      spawn(
-        process.execPath,
-        ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), entry],
-        {
-          env: {
-            PATH: process.env.PATH,
-            NODE_ENV: 'test',
-            DATABASE_URL: bench.database.url,
-            ...bench.settings(),
-            INDEXER_PORT: '0',
-            HOST: '127.0.0.1',
-            ...overrides,
-          },
-          stdio: ['ignore', 'pipe', 'pipe'],
+      spawn(process.execPath, [...FROM_SOURCE, entry], {
+        env: {
+          PATH: process.env.PATH,
+          NODE_ENV: 'test',
+          DATABASE_URL: bench.database.url,
+          ...bench.settings(),
+          INDEXER_PORT: '0',
+          HOST: '127.0.0.1',
+          ...overrides,
         },
-      ),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
     );
   }
   const hooks = ({ output }: IndexerProcess): string[] => output.match(/^on\w+ .*|^before\w+ .*/gm) ?? [];

@@ -27,6 +27,7 @@ import {
   withoutMining,
   useKeepers,
 } from '../support/chain/keeper-bench';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const GRACE = 7n * 86_400n;
 
@@ -189,7 +190,7 @@ describe('the process', () => {
       POOL_CONTRACTS: contracts.join(),
       ...settings,
     };
-    const args = ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), entry];
+    const args = [...FROM_SOURCE, entry];
     started.push(
       new IndexerProcess(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })),
     );

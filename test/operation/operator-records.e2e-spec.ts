@@ -1,42 +1,13 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { type OperatorRecord, readRecords, recorded } from '#platform/operating/records';
+import { type OperatorRecord, readRecords, recorded, recordsTable } from '#platform/operating/records';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
 import { Database } from '#platform/database/database';
-import { CONTRACTS, TestApp, until } from '../support/app';
-import { type TestDatabase, emptyDatabase } from '../support/database';
+import { TestApp, until } from '../support/app';
 
 describe('records of operators', () => {
   const app = new TestApp();
   beforeAll(() => app.start());
   afterAll(() => app.stop());
   const newest = async (): Promise<OperatorRecord> => (await readRecords(app.database.url, 1))[0];
-
-  /** A command as an operator runs it. */
-  const run = (url: string, entry: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> =>
-    promisify(execFile)(
-      process.execPath,
-      [
-        '-C',
-        'source',
-        '-r',
-        require.resolve('../support/processes/typescript'),
-        join(__dirname, '../../src', entry),
-        ...args,
-      ],
-      {
-        env: {
-          PATH: process.env.PATH,
-          DATABASE_URL: url,
-          RPC_URL: 'http://127.0.0.1:9',
-          POOL_CONTRACTS: Object.entries(CONTRACTS)
-            .map((pair) => pair.join('='))
-            .join(),
-          OPERATOR: 'Ada',
-        },
-      },
-    );
 
   it('say who does what while it runs, and how it ended', async () => {
     const operation = { command: 'rewind', arguments: '--to 7', by: 'Ada' };
@@ -65,6 +36,10 @@ describe('records of operators', () => {
       begunAt: expect.any(String) as string,
       endedAt: expect.any(String) as string,
     });
+  });
+
+  it('are listed as a table', async () => {
+    expect(recordsTable([await newest()])).toMatch(/\tdone\tAda\t\S+\trewind\t--to 7\t\{/);
   });
 
   it('say why it failed, without secrets, and by whom if nobody says', async () => {
@@ -137,48 +112,5 @@ describe('records of operators', () => {
       expect.objectContaining(record),
       expect.not.objectContaining({ command: 'retry' }),
     ]);
-  });
-
-  it('are made by commands, and listed by one', async () => {
-    await run(app.database.url, 'verify.ts', '--no-chain');
-    expect((await newest()).command).toBe('retry');
-    await run(app.database.url, 'verify.ts', '--repair', '--no-chain');
-    await run(app.database.url, 'indexer.ts', 'replay');
-    const rewinds = run(app.database.url, 'indexer.ts', 'rewind', '--to', '5');
-    await expect(rewinds).rejects.toThrow();
-    const { stdout } = await run(app.database.url, 'indexer.ts', 'records', '--limit', '3', '--json');
-    const by = { person: 'Ada', endedAt: expect.any(String) as string };
-    expect(JSON.parse(stdout)).toEqual([
-      expect.objectContaining({ ...by, command: 'rewind', arguments: '--to 5', outcome: 'failed' }),
-      expect.objectContaining({ ...by, command: 'replay', outcome: 'done' }),
-      expect.objectContaining({
-        ...by,
-        command: 'verify --repair',
-        arguments: '--no-chain',
-        result: expect.objectContaining({ mended: 0 }) as object,
-      }),
-    ]);
-    const { stdout: table } = await run(app.database.url, 'indexer.ts', 'records');
-    expect(table).toMatch(/\tdone\tAda\t\S+\treplay\t-\t\{/);
-  });
-
-  it('a rewind may name its contract before or after the block, once', async () => {
-    const contract = ['--contract', CONTRACTS.lottery];
-    const rewind = (...options: string[]): Promise<unknown> => run('', 'indexer.ts', 'rewind', ...options);
-    await expect(rewind(...contract, '--to', '5')).rejects.toThrow('DATABASE_URL is required');
-    await expect(rewind('--to', '5', ...contract)).rejects.toThrow('DATABASE_URL is required');
-    await expect(rewind(...contract, '--to', '5', ...contract)).rejects.toThrow('usage: indexer');
-  });
-
-  it('are made of migrations, if there was one to run', async () => {
-    const database: TestDatabase = await emptyDatabase();
-    try {
-      for (let i = 0; i < 2; i++) await run(database.url, 'migrate.ts');
-      expect(await readRecords(database.url, 10)).toEqual([
-        expect.objectContaining({ command: 'migrate run', person: 'Ada', outcome: 'done' }),
-      ]);
-    } finally {
-      await database.drop();
-    }
   });
 });

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { JwtService } from '@nestjs/jwt';
-import { readRecords } from '#platform/operating/records';
 import { SECTIONS } from '#features/people/export.sql';
 import { Deletions } from '#features/people/deletions';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
@@ -387,41 +384,5 @@ describe('DELETE /users/me', () => {
     expect(await left(without)).toEqual([]);
     expect(await app.sql('SELECT FROM users WHERE id = $1', [without.user.id])).toEqual([]);
     await app.sql('DROP TABLE shelves');
-  });
-
-  it('is for operators too, by address and with a record', async () => {
-    const { user } = await somebody();
-    const run = (command: string) =>
-      promisify(execFile)(
-        process.execPath,
-        [
-          '-C',
-          'source',
-          '-r',
-          require.resolve('../support/processes/typescript'),
-          join(__dirname, '../../src/api/people.ts'),
-          command,
-          user.wallet.address,
-        ],
-        {
-          env: {
-            PATH: process.env.PATH,
-            DATABASE_URL: app.database.url,
-            POOL_CONTRACTS: Object.entries(CONTRACTS)
-              .map((pair) => pair.join('='))
-              .join(),
-          },
-        },
-      );
-    const { stdout } = await run('export');
-    const lines = stdout.trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as Row)).toEqual(await exported(user));
-    expect((await run('delete')).stdout).toContain('deleted, but for its pools in the ledger');
-    // Another process has ended the session: this one hears of it.
-    await until(async () => (await app.get('/users/me', user)).status === 401);
-    expect(await readRecords(app.database.url, 2)).toEqual([
-      expect.objectContaining({ command: 'people delete', arguments: user.address, result: { stays: true } }),
-      expect.objectContaining({ command: 'people export', result: { rows: lines.length } }),
-    ]);
   });
 });

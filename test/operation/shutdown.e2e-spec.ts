@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { type AddressInfo, type Socket, connect } from 'node:net';
 import { Database } from '#platform/database/database';
 import { LIST_POOLS } from '#features/pools/pools.sql';
-import { drain } from '#api/shutdown';
-import { JWT_SECRET, TestApp, until } from '../support/app';
-import { type TestDatabase, freshDatabase } from '../support/database';
+import { GRACE_MS, drain } from '#api/shutdown';
+import { TestApp, until } from '../support/app';
+
+const NOTICE_MS = 3000;
 
 /** A raw connection, which stays open as long as the server allows. */
 class Connection {
@@ -42,6 +41,19 @@ class Connection {
   }
 }
 
+/** Holds the timer of so many milliseconds. @returns what ends it */
+function hold(milliseconds: number): () => void {
+  const { setTimeout: real } = globalThis;
+  let end: (() => void) | undefined;
+  const held = (callback: () => void, ms?: number, ...args: []): NodeJS.Timeout => {
+    if (ms !== milliseconds) return real(callback, ms, ...args);
+    end = callback;
+    return real(() => undefined);
+  };
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(held as typeof setTimeout);
+  return () => end!();
+}
+
 describe('draining', () => {
   const app = new TestApp();
   let port: number;
@@ -51,7 +63,10 @@ describe('draining', () => {
     await app.nest.listen(0, '127.0.0.1');
     port = (app.nest.getHttpServer().address() as AddressInfo).port;
   });
-  afterEach(() => app.stop());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await app.stop();
+  });
 
   it('fails readiness at once, and serves until the notice period is over', async () => {
     const before = await Connection.open(port);
@@ -59,7 +74,8 @@ describe('draining', () => {
     await before.answered();
     expect(before.statuses).toEqual([200]);
 
-    const drained = drain(app.nest, 3000);
+    const endNotice = hold(NOTICE_MS);
+    const drained = drain(app.nest, NOTICE_MS);
     const during = await Connection.open(port);
     during.send('/health/ready');
     await during.answered();
@@ -71,6 +87,7 @@ describe('draining', () => {
     expect(during.received).toContain(
       '{"success":false,"error":"Service unavailable","message":"Service unavailable","code":"unavailable","details":[{"field":"process","message":"draining"}]}',
     );
+    endNotice();
     await drained;
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');
   });
@@ -120,7 +137,7 @@ describe('draining', () => {
     expect(busy.received).toMatch(/connection: close/i);
   });
 
-  it('cuts a request that never becomes complete, in time', async () => {
+  it('cuts a request that never becomes complete', async () => {
     const stuck = await Connection.open(port);
     stuck.write(
       'POST /auth/nonce HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
@@ -130,88 +147,12 @@ describe('draining', () => {
         app.nest.getHttpServer().getConnections((_error, count) => resolve(count));
       });
     await until(async () => (await open()) === 1);
-    const asked = Date.now();
-    await drain(app.nest, 1500);
-    expect(Date.now() - asked).toBeLessThan(10_000);
+    const cut = hold(GRACE_MS);
+    const drained = drain(app.nest, 0);
+    await until(() => !app.nest.getHttpServer().listening);
+    cut();
+    await drained;
     await until(() => stuck.closed);
     expect(stuck.received).not.toContain(' 200 ');
-  });
-});
-
-describe('the process', () => {
-  const started: ChildProcess[] = [];
-  let database: TestDatabase;
-  let settings: Record<string, string>;
-
-  beforeAll(async () => {
-    database = await freshDatabase();
-    settings = { DATABASE_URL: database.url, JWT_SECRET, HOST: '127.0.0.1', PORT: '0', NODE_ENV: 'test' };
-  });
-  afterAll(() => database.drop());
-  afterEach(async () => {
-    for (const child of started.splice(0))
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      }
-  });
-
-  function start(env: Record<string, string>) {
-    const main = join(__dirname, '../../src/main.ts');
-    const child = spawn(
-      process.execPath,
-      ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), main],
-      {
-        env: { PATH: process.env.PATH, ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
-    started.push(child);
-    const output = { out: '', err: '' };
-    child.stdout.on('data', (data) => (output.out += String(data)));
-    child.stderr.on('data', (data) => (output.err += String(data)));
-    // With it the output is complete.
-    const exit = once(child, 'close').then(([code]) => code as number);
-    const listening = async (): Promise<number> => {
-      await until(() => output.out.includes('"msg":"listening"') || child.exitCode !== null);
-      return Number(/"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output.out)?.[1]);
-    };
-    return { child, output, exit, listening };
-  }
-
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends by itself after %s, with idle connections open',
-    async (signal) => {
-      const { child, exit, listening, output } = start(settings);
-      const connection = await Connection.open(await listening());
-      connection.send('/health/ready');
-      await connection.answered();
-      expect(connection.statuses).toEqual([200]);
-      const asked = Date.now();
-      child.kill(signal);
-      child.kill(signal);
-      expect(await exit).toBe(0);
-      expect(Date.now() - asked).toBeLessThan(10_000);
-      await until(() => connection.closed);
-      expect(output.out.match(/"msg":"draining"/g)).toHaveLength(1);
-      expect(output.err).toBe('');
-    },
-  );
-
-  it('names every wrong setting, and starts nothing', async () => {
-    const { exit, output } = start({ ...settings, JWT_SECRET: 'short-s3cret', RATE_LIMIT_AUTH: 'many' });
-    expect(await exit).toBe(1);
-    expect(output.err).toMatch(/^Configuration is wrong:\n {2}JWT_SECRET .*\n {2}RATE_LIMIT_AUTH .*\n$/);
-    expect(output.out + output.err).not.toContain('s3cret');
-  });
-
-  it('says in one line that its port is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const { exit, output } = start({ ...settings, PORT: `${port}` });
-    expect(await exit).toBe(1);
-    expect(output.err).toMatch(/^.*EADDRINUSE.*\n$/);
-    other.close();
   });
 });

@@ -6,6 +6,7 @@ import { Migrator } from '#platform/migrating/migrator';
 import { knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
 import { TestApp, until } from '../support/app';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource, query } from '../support/database';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const run = promisify(execFile);
 const closes: (() => Promise<unknown>)[] = [];
@@ -177,13 +178,9 @@ describe('what a version says of a schema', () => {
 
 describe('commands', () => {
   const migrate = (url: string, command: string) =>
-    run(
-      process.execPath,
-      ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), 'src/migrate.ts', command],
-      {
-        env: { ...process.env, DATABASE_URL: url },
-      },
-    ).then(
+    run(process.execPath, [...FROM_SOURCE, 'src/migrate.ts', command], {
+      env: { ...process.env, DATABASE_URL: url },
+    }).then(
       ({ stderr }) => ({ code: 0, stderr }),
       ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
     );

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Certificate, makeCertificate } from '../support/network/certificates';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const HOUR_MS = 3_600_000;
 const folder = mkdtempSync(path.join(tmpdir(), 'certificates-'));
@@ -29,9 +30,8 @@ async function serve({ cert, key }: Certificate): Promise<string> {
 async function post(urls: string[], trusted: boolean): Promise<unknown> {
   const file = path.join(folder, 'authority.pem');
   writeFileSync(file, authority.cert);
-  const loader = ['-C', 'source', '-r', require.resolve('../support/processes/typescript')];
   const script = path.join(__dirname, '../support/processes/post-webhooks.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [...loader, script, ...urls], {
+  const { stdout } = await promisify(execFile)(process.execPath, [...FROM_SOURCE, script, ...urls], {
     env: { ...process.env, ...(trusted && { NODE_EXTRA_CA_CERTS: file }) },
   });
   return JSON.parse(stdout);

@@ -1,4 +1,3 @@
-import type { Config } from 'jest';
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 // Relative: jest loads this file outside of its own module system, where #dev would lead to a build.
@@ -15,14 +14,7 @@ async function folder(): Promise<string> {
 }
 
 /** Gives the run a PostgreSQL server of its own, unless TEST_DATABASE_URL names one. */
-export default async function start(
-  _options: unknown,
-  { testPathIgnorePatterns }: Pick<Config, 'testPathIgnorePatterns'>,
-): Promise<void> {
-  if (testPathIgnorePatterns?.some((pattern) => pattern.includes('browser-spec')))
-    process.stderr.write('\nNo Chromium is installed, and CHROMIUM names none: test/browser is left out.\n');
-  if (testPathIgnorePatterns?.some((pattern) => pattern.includes('deploy-rendered')))
-    process.stderr.write('\nThere is no kubectl: what kustomize makes of deploy/ is not tested.\n');
+export default async function start(): Promise<void> {
   if (process.env.TEST_DATABASE_URL) return;
   const server = await startPostgres({ dir: await folder(), database: 'test', ephemeral: true });
   process.env.TEST_DATABASE_URL = server.url;

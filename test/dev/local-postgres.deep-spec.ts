@@ -9,6 +9,7 @@ import { createDatabase, startPostgres, type LocalPostgres } from '#dev/postgres
 import { isServer, readPidFile } from '#dev/postgres-host';
 import { until } from '../support/app';
 import { query } from '../support/database';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const launcher = join(__dirname, '../../src/dev/postgres.ts');
 let dir: string;
@@ -37,13 +38,9 @@ async function start(
 function startElsewhere(name = 'one', ephemeral = false) {
   const options = JSON.stringify({ dir: join(dir, name), database: 'savings', ephemeral });
   const code = `require(${JSON.stringify(launcher)}).startPostgres(${options}).then((s) => console.log(JSON.stringify(s)))`;
-  const child = spawn(
-    process.execPath,
-    ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), '-e', code],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [...FROM_SOURCE, '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   cleanups.push(() => child.kill('SIGKILL'));
   const ready = once(child.stdout, 'data').then(([line]) => JSON.parse(String(line)) as LocalPostgres);
   const kill = async () => {

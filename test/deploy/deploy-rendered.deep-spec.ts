@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectionsOf } from './connections';
 
-/** What `kubectl kustomize` makes of deploy/. Left out where there is no kubectl, see jest.config.js. */
+/** What `kubectl kustomize` renders from deploy/. `test/config/deep.js` leaves this file out without kubectl. */
 
 const DEPLOY = path.join(__dirname, '../../deploy');
 const COMPONENTS = readdirSync(path.join(DEPLOY, 'components'), { withFileTypes: true })

@@ -9,6 +9,7 @@ import { startChain } from '#dev/chain';
 import { anvilRpc, connect, deployContracts, read } from '#dev/deploy';
 import { furtherOf, poolContracts } from '#dev/further';
 import { until } from '../support/app';
+import { FROM_SOURCE } from '../support/processes/source';
 
 const launcher = join(__dirname, '../../src/dev/anvil.ts');
 let dir: string;
@@ -37,13 +38,9 @@ async function startElsewhere(
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
   const code = `require(${JSON.stringify(launcher)}).startAnvil(${JSON.stringify(options)})
     .then((node) => { console.log(JSON.stringify(node)); if (${Boolean(options.stateFile)}) setInterval(() => {}, 1e6); })`;
-  const child = spawn(
-    process.execPath,
-    ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), '-e', code],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [...FROM_SOURCE, '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   cleanups.push(() => child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const ended = once(child, 'exit');

@@ -1,0 +1,67 @@
+import { readRecords } from '#platform/operating/records';
+import { CONTRACTS, TestApp, until } from '../support/app';
+import { emptyDatabase } from '../support/database';
+import { command } from '../support/processes/source';
+
+describe('commands of operators', () => {
+  const app = new TestApp();
+  beforeAll(() => app.start());
+  afterAll(() => app.stop());
+  const run = (entry: string, args: string[], url = app.database.url) =>
+    command(entry, args, {
+      DATABASE_URL: url,
+      RPC_URL: 'http://127.0.0.1:9',
+      POOL_CONTRACTS: Object.entries(CONTRACTS)
+        .map((pair) => pair.join('='))
+        .join(),
+      OPERATOR: 'Ada',
+    });
+
+  it('leave a record if they change something, and one lists the records', async () => {
+    await run('verify.ts', ['--no-chain']);
+    await run('verify.ts', ['--repair', '--no-chain']);
+    await run('indexer.ts', ['replay']);
+    await expect(run('indexer.ts', ['rewind', '--to', '5'])).rejects.toThrow();
+    const { stdout } = await run('indexer.ts', ['records', '--json']);
+    const by = { person: 'Ada', endedAt: expect.any(String) as string };
+    expect(JSON.parse(stdout)).toEqual([
+      expect.objectContaining({ ...by, command: 'rewind', arguments: '--to 5', outcome: 'failed' }),
+      expect.objectContaining({ ...by, command: 'replay', outcome: 'done' }),
+      expect.objectContaining({
+        ...by,
+        command: 'verify --repair',
+        arguments: '--no-chain',
+        result: expect.objectContaining({ mended: 0 }) as object,
+      }),
+    ]);
+  });
+
+  it('export and delete a person by address, with a record of each', async () => {
+    const user = await app.signIn();
+    const { id } = await app.createPool(user);
+    const { stdout } = await run('api/people.ts', ['export', user.wallet.address]);
+    const lines = stdout.trim().split('\n');
+    const exported = await app.get('/users/me/export?limit=500', user);
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual(exported.body.data);
+    expect(stdout).toContain(id);
+    await run('api/people.ts', ['delete', user.wallet.address]);
+    // Another process has ended the session: this one hears of it.
+    await until(async () => (await app.get('/users/me', user)).status === 401);
+    expect(await readRecords(app.database.url, 2)).toEqual([
+      expect.objectContaining({ command: 'people delete', arguments: user.address }),
+      expect.objectContaining({ command: 'people export', result: { rows: lines.length } }),
+    ]);
+  });
+
+  it('migrate with a record only if there was a migration to run', async () => {
+    const database = await emptyDatabase();
+    try {
+      for (let i = 0; i < 2; i++) await run('migrate.ts', [], database.url);
+      expect(await readRecords(database.url, 10)).toEqual([
+        expect.objectContaining({ command: 'migrate run', person: 'Ada', outcome: 'done' }),
+      ]);
+    } finally {
+      await database.drop();
+    }
+  });
+});

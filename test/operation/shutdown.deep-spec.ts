@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { JWT_SECRET, until } from '../support/app';
+import { type TestDatabase, freshDatabase } from '../support/database';
+import { FROM_SOURCE } from '../support/processes/source';
+
+describe('the process of the API', () => {
+  const started: ChildProcess[] = [];
+  let database: TestDatabase;
+  let settings: Record<string, string>;
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    settings = { DATABASE_URL: database.url, JWT_SECRET, HOST: '127.0.0.1', PORT: '0', NODE_ENV: 'test' };
+  });
+  afterAll(async () => {
+    for (const child of started) child.kill('SIGKILL');
+    await database.drop();
+  });
+
+  function start(env: Record<string, string>) {
+    const child = spawn(process.execPath, [...FROM_SOURCE, join(__dirname, '../../src/main.ts')], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    started.push(child);
+    const output = { out: '', err: '' };
+    child.stdout.on('data', (data) => (output.out += String(data)));
+    child.stderr.on('data', (data) => (output.err += String(data)));
+    // With it the output is complete.
+    const exit = once(child, 'close').then(([code]) => code as number);
+    return { child, output, exit };
+  }
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends with 0 after %s, with an idle connection open',
+    async (signal) => {
+      const { child, exit, output } = start(settings);
+      await until(() => output.out.includes('"msg":"listening"') || child.exitCode !== null);
+      const port = Number(/"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output.out)?.[1]);
+      const idle = connect(port, '127.0.0.1');
+      idle.write('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n');
+      const [answer] = (await once(idle, 'data')) as [Buffer];
+      expect(answer.toString()).toContain('HTTP/1.1 200');
+      child.kill(signal);
+      child.kill(signal);
+      expect(await exit).toBe(0);
+      expect(output.out.match(/"msg":"draining"/g)).toHaveLength(1);
+      expect(output.err).toBe('');
+    },
+  );
+
+  it('names every wrong setting, and starts nothing', async () => {
+    const { exit, output } = start({ ...settings, JWT_SECRET: 'short-s3cret', RATE_LIMIT_AUTH: 'many' });
+    expect(await exit).toBe(1);
+    expect(output.err).toMatch(/^Configuration is wrong:\n {2}JWT_SECRET .*\n {2}RATE_LIMIT_AUTH .*\n$/);
+    expect(output.out + output.err).not.toContain('s3cret');
+  });
+
+  it('says in one line that its port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { exit, output } = start({ ...settings, PORT: `${port}` });
+    expect(await exit).toBe(1);
+    expect(output.err).toMatch(/^.*EADDRINUSE.*\n$/);
+    other.close();
+  });
+});

@@ -96,7 +96,6 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     rules: {
-      'max-lines': ['error', { max: 250, skipBlankLines: false, skipComments: false }],
       'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF] }],
       'no-restricted-syntax': ['error', FEW_DEPENDENCIES],
     },
@@ -114,7 +113,6 @@ export default defineConfig(
       'deploy/**',
     ],
     rules: {
-      'max-lines': 'off',
       'no-console': 'off',
       'no-restricted-imports': 'off',
       '@typescript-eslint/no-explicit-any': 'off',

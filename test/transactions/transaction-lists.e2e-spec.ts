@@ -75,7 +75,7 @@ it('a list has what its caller owns, is a member of, or paid, each once, newest 
         ]);
       },
     ),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 3, endOnFailure: true },
   );
   expect(await differences(app)).toEqual([]);
 });
@@ -88,7 +88,7 @@ it('pages far from the start are the same list, across days, whatever part in a 
     { owner: 1, members: [0, 2] },
     { owner: 3, members: [] },
   ]);
-  const random = fc.sample(fc.nat(1_000_000), { numRuns: 6000, seed: 7 });
+  const random = fc.sample(fc.nat(1_000_000), { numRuns: 2500, seed: 7 });
   await addRows(world, random, 12);
   const limit = 100;
   for (const [index, user] of world.users.entries()) {
@@ -106,7 +106,7 @@ it('pages far from the start are the same list, across days, whatever part in a 
       expect(await read(user, 'page=2147483647&limit=100')).toMatchObject({ ids: [], status: 200 });
     }
   }
-  expect(oracle(world, 0).length).toBeGreaterThan(4000);
+  expect(oracle(world, 0).length).toBeGreaterThan(1700);
 });
 
 it('rows that share a moment stand in the order of their ids everywhere', async () => {

@@ -212,9 +212,9 @@ describe('compiled rules of queries', () => {
           if (compileRules(dto)?.(query)) taken++;
           expect(await outcome(pipe, dto, query)).toEqual(await outcome(ORDINARY, dto, query));
         }),
-        { numRuns: 800 },
+        { numRuns: 200 },
       );
-      expect(taken).toBeGreaterThan(40);
+      expect(taken).toBeGreaterThan(10);
     },
   );
 

@@ -143,9 +143,9 @@ describe('compiled rules', () => {
         expect(compiled).toBeInstanceOf(dto);
         expect(Object.entries(compiled)).toEqual(Object.entries(expected as object));
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
-    expect(taken).toBeGreaterThan(20);
+    expect(taken).toBeGreaterThan(5);
   });
 
   it('take a usual request for a pool', () => {

@@ -6,8 +6,6 @@ import { addTransaction } from '../support/ledger';
 import { body, encode, headerText, json, query, text } from '../support/hostile';
 import { type MessageFields, newWallet, siweMessage } from '../support/wallet';
 
-jest.setTimeout(180_000);
-
 const app = useApp({ TRUST_PROXY: '127.0.0.1', CORS_ORIGINS: 'https://app.example.org', CHAIN_ID: '1' });
 const wallet = newWallet();
 let user: SignedIn;
@@ -22,7 +20,7 @@ beforeAll(async () => {
 });
 
 /** Sends generated requests. `send` checks each answer against the document. */
-const survives = (arbitrary: fc.Arbitrary<() => Request | Promise<Request>>, runs = 150): Promise<void> =>
+const survives = (arbitrary: fc.Arbitrary<() => Request | Promise<Request>>, runs = 40): Promise<void> =>
   fc.assert(
     fc.asyncProperty(arbitrary, async (request) => {
       const sent = await request();
@@ -43,18 +41,15 @@ const path = (prefix: string, suffix = ''): fc.Arbitrary<string> =>
     .map((id) => `${prefix}${id}${suffix}`);
 
 describe('hostile input gives no 5xx, and answers as documented:', () => {
-  it('GET /pools', () => survives(get(query('type', 'page', 'limit').map((q) => `/pools?${q}`))));
-  it('GET /transactions', () =>
-    survives(get(query('poolId', 'type', 'page', 'limit').map((q) => `/transactions?${q}`))));
-  it('GET /lottery/winners', () => survives(get(query('page', 'limit').map((q) => `/lottery/winners?${q}`))));
   it('GET /pools/:id', () => survives(get(path('/pools/'))));
   it('GET /pools/:id/yield', () => survives(get(path('/pools/', '/yield'))));
   it('GET /transactions/:hash', () => survives(get(path('/api/transactions/'))));
   const documented = ENDPOINTS.filter(({ method, operation }) => method === 'GET' && !isStream(operation));
-  it.each([...new Set(documented.map(({ path }) => path))])('GET %s', (url) =>
-    survives(get(query('x').map((q) => `${url}?${q}`)), 40),
-  );
-  it('any path', () => survives(get(path('/', '')), 200));
+  it.each(documented)('GET $path', ({ path: url, operation }) => {
+    const names = operation.parameters?.filter((parameter) => parameter.in === 'query') ?? [];
+    return survives(get(query('x', ...names.map(({ name }) => name)).map((q) => `${url}?${q}`)), 15);
+  });
+  it('any path', () => survives(get(path('/', '')), 50));
 
   it('POST /pools', () => {
     const valid = () => ({
@@ -65,7 +60,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
     });
     return survives(
       body(valid).map((make) => () => ({ method: 'POST', url: '/pools', body: make(), as: user })),
-      400,
+      100,
     );
   });
 
@@ -87,7 +82,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
         url: '/auth/nonce',
         body: make(),
       })),
-      200,
+      50,
     ));
 
   it('POST /auth/verify', () =>
@@ -96,7 +91,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
         message: siweMessage({ address: wallet.address, nonce: 'abcdefgh' }),
         signature: `0x${'11'.repeat(65)}`,
       })).map((make) => () => ({ method: 'POST', url: '/auth/verify', body: make() })),
-      200,
+      50,
     ));
 
   it('POST /auth/verify, in a signed message', () => {
@@ -169,7 +164,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
             headers: Object.fromEntries(headers),
           };
         }),
-      300,
+      75,
     );
   });
 
@@ -198,7 +193,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
         const signature = createHmac('sha256', JWT_SECRET).update(signed).digest('base64url');
         return { url, as: { token: `${signed}.${signature}` } };
       }),
-      300,
+      75,
     );
   });
 });

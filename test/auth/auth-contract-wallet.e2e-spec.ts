@@ -10,6 +10,7 @@ import {
   encodeFunctionData,
   getAddress,
   getCreate2Address,
+  hashMessage,
   keccak256,
   parseSignature,
   serializeErc6492Signature,
@@ -18,13 +19,15 @@ import {
 } from 'viem';
 import { createLogger } from '#platform/log/logger';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
-import { type DevClient, connect, deploy, devAccount } from '#dev/deploy';
+import { type DevClient, connect, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
 import { TestApp, useApp } from '../support/app';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const { SmartWallet, SmartWalletFactory } = compile(['test/support/solidity/SmartWallet.sol']);
+const { ApprovingWallet, SmartWallet, SmartWalletFactory } = compile([
+  'test/support/solidity/SmartWallet.sol',
+]);
 const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
 
 let anvil: AnvilNode;
@@ -83,6 +86,17 @@ it('EIP-1271: a deployed wallet signs in with the signature of its owner only', 
 
 it('EIP-1271: a contract without signature checks signs nobody in', async () => {
   expect((await attempt(factory, newWallet())).status).toBe(401);
+});
+
+it('EIP-1271: a wallet whose owners approved the message on the chain signs in with an empty signature', async () => {
+  const { address } = await deploy(client, ApprovingWallet);
+  const message = siweMessage({ address: getAddress(address), nonce: await app.nonce(address) });
+  const signIn = () => app.post('/auth/verify', { message, signature: '0x' });
+  expect((await signIn()).status).toBe(401);
+  const { abi } = ApprovingWallet;
+  const args = [hashMessage(message)];
+  await receiptOf(client, await client.writeContract({ abi, address, functionName: 'approve', args }));
+  expect((await signIn()).body.user.address).toBe(address.toLowerCase());
 });
 
 it('ERC-6492: a wallet that is not deployed yet signs in', async () => {

@@ -28,6 +28,8 @@ const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
 
 /** A signature of a contract wallet, which no key made. */
 const SIGNATURE: Hex = `0x${'11'.repeat(65)}`;
+/** What a wallet answers that accepts one (EIP-1271). */
+const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}`;
 
 async function attempt(
   app: TestApp,
@@ -252,7 +254,7 @@ describe('a node', () => {
   });
 
   it('that redirects is not followed', async () => {
-    const elsewhere = await node((_, response) => json(response, { result: '0x01' }));
+    const elsewhere = await node((_, response) => json(response, { result: ACCEPTED }));
     const redirecting = await node((_, response) =>
       response.writeHead(307, { location: elsewhere.url }).end(),
     );
@@ -297,7 +299,7 @@ describe('a node', () => {
   });
 
   it('that accepts everything is not asked about an ERC-8010 signature', async () => {
-    const agreeing = await node((_, response) => json(response, { result: '0x01' }));
+    const agreeing = await node((_, response) => json(response, { result: ACCEPTED }));
     await withApp(agreeing.url, async (app) => {
       const address = newWallet().address;
       expect((await attempt(app, address, concat([SIGNATURE, `0x${'8010'.repeat(16)}`]))).status).toBe(401);

@@ -4,6 +4,7 @@ import {
   type Hex,
   bytesToHex,
   encodeDeployData,
+  encodeFunctionData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
   hashMessage,
@@ -11,6 +12,7 @@ import {
   isErc6492Signature,
   isHex,
   keccak256,
+  parseAbi,
   slice,
 } from 'viem';
 import { recover } from 'tiny-secp256k1';
@@ -74,9 +76,9 @@ export class ContractWallets {
   constructor(@Optional() private readonly chain?: ChainRpc) {}
 
   /**
-   * Checks at the latest block: EIP-1271, and ERC-6492 for a wallet that is not deployed yet. One call of the
-   * ERC-6492 validator does both and answers only yes or no. A wallet that reverts with OffchainLookup (EIP-3668)
-   * counts as refusing, and the URLs that it names are not called.
+   * Checks at the latest block: by EIP-1271, at the wallet itself, or by the ERC-6492 validator where the signature says how
+   * the wallet is deployed. A wallet that reverts with OffchainLookup (EIP-3668) counts as refusing, and the URLs that it
+   * names are not called.
    * @throws SignInRefused when the chain did not answer, or at once when `MAX_CHECKS` are running
    */
   async verify(message: string, address: Address, signature: Hex): Promise<boolean> {
@@ -98,18 +100,27 @@ export class ContractWallets {
     const deadline = ChainRpc.deadline();
     const request = (method: string, parameter: unknown): Promise<unknown> =>
       chain.request(method, [parameter, 'latest'], deadline);
-    // For an address without code, the validator would recover a key and accept what the policy for keys refuses.
-    if (!isErc6492Signature(signature) && !hasCode(await request('eth_getCode', address))) return false;
-    const data = encodeDeployData({
-      abi: erc6492SignatureValidatorAbi,
-      bytecode: erc6492SignatureValidatorByteCode,
-      args: [address, hashMessage(message), signature],
-    });
-    return isTrue(await request('eth_call', { data }));
+    const hash = hashMessage(message);
+    if (isErc6492Signature(signature)) {
+      const args = [address, hash, signature] as const;
+      const bytecode = erc6492SignatureValidatorByteCode;
+      const data = encodeDeployData({ abi: erc6492SignatureValidatorAbi, bytecode, args });
+      return isTrue(await request('eth_call', { data }));
+    }
+    if (!hasCode(await request('eth_getCode', address))) return false;
+    // Signatures of contracts have any length: of a message that was approved on the chain, none.
+    const data = encodeFunctionData({ abi: EIP1271, args: [hash, signature] });
+    return isMagicValue(await request('eth_call', { to: address, data }));
   }
 }
 
+const EIP1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)']);
+
 const hasCode = (code: unknown): boolean => typeof code === 'string' && code.length > 2;
+
+/** The function's selector, as a word of 32 bytes. */
+const isMagicValue = (result: unknown): boolean =>
+  typeof result === 'string' && /^0x1626ba7e0{56}/i.test(result);
 
 /** The validator answers with one byte. */
 const isTrue = (result: unknown): boolean => typeof result === 'string' && /^0x0*1$/.test(result);

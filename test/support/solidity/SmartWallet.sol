@@ -18,6 +18,20 @@ contract SmartWallet {
     }
 }
 
+/// As a Safe whose owners approve a message on the chain: its signature is empty.
+contract ApprovingWallet {
+    mapping(bytes32 => bool) private approved;
+
+    function approve(bytes32 hash) external {
+        approved[hash] = true;
+    }
+
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+        require(signature.length == 0 && approved[hash], "not approved");
+        return this.isValidSignature.selector;
+    }
+}
+
 /// Makes wallets at addresses that are known before (ERC-6492).
 contract SmartWalletFactory {
     function deploy(address owner) external returns (address) {

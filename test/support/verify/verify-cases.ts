@@ -6,11 +6,12 @@ const TX_HASH = `'0x${'ab'.repeat(32)}'`;
 const more = (column: string, kind?: string, where?: string): Case => [`${column} + 1`, kind, where];
 const CLAIM = `kind = 'YieldClaimed'`;
 const CONFIRMED = `status = 'CONFIRMED'`;
+/** Of what was announced, a replay keeps what the API wrote. */
+const UNANNOUNCED = `status = 'CONFIRMED' AND requested_amount IS NULL`;
 const CONTRIBUTED = `kind = 'Contributed'`;
 const TICKETS = `kind = 'TicketsIssued'`;
 
-/** One row of the table gets another value in the column. */
-export const CASES: Record<string, Record<string, Case>> = {
+const CASES: Record<string, Record<string, Case>> = {
   account_days: {
     address: [SOMEONE, 'account_days.deposited'],
     day: ['day + 40', 'account_days.deposits'],
@@ -231,13 +232,13 @@ export const CASES: Record<string, Record<string, Case>> = {
     account: [SOMEONE, 'submissions.state'],
   },
   transactions: {
-    id: [ANY_ID, 'chain_events.transaction', CONFIRMED],
-    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id LIMIT 1)', 'chain_events.transaction', CONFIRMED],
+    id: [ANY_ID, 'chain_events.transaction', UNANNOUNCED],
+    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id LIMIT 1)', 'chain_events.transaction', UNANNOUNCED],
     owner_id: ['(SELECT id FROM users WHERE id <> owner_id)'],
     by_owner: ['NOT by_owner'],
     type: [`'WITHDRAWAL'`, 'chain_events.transaction', `type = 'YIELD_CLAIM'`],
     status: [`'EXPIRED'`, 'pools.pending_balance', `status = 'PENDING'`],
-    account: [SOMEONE, 'chain_events.transaction', CONFIRMED],
+    account: [SOMEONE, 'chain_events.transaction', UNANNOUNCED],
     amount: more('amount', 'chain_events.transaction', CONFIRMED),
     requested_amount: ['NULL', undefined, `status = 'CONFIRMED' AND requested_amount IS NOT NULL`],
     tx_hash: [TX_HASH, 'chain_events.transaction', CONFIRMED],
@@ -256,3 +257,72 @@ export const CASES: Record<string, Record<string, Case>> = {
     accrued_at: [`accrued_at + interval '1 second'`],
   },
 };
+
+/** One row of a table gets another value in one column. */
+export interface Corruption {
+  table: string;
+  column: string;
+  /** What verification calls it: a pattern. */
+  kind: string;
+  statement: string;
+}
+
+export const CORRUPTIONS: readonly Corruption[] = Object.entries(CASES).flatMap(([table, columns]) =>
+  Object.entries(columns).map(([column, [value, kind = `${table}.${column}`, where = 'true']]) => ({
+    table,
+    column: `${table}.${column}`,
+    kind: `^(${kind})$`,
+    statement: `UPDATE ${table} SET ${column} = ${value}
+      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
+  })),
+);
+
+/** What the chain, people and nodes said. From it all the rest follows. */
+const GIVEN = [
+  ...['cancelled_pools', 'chain_blocks', 'chain_cursor', 'chain_events', 'chain_facts', 'outbox'],
+  ...['pool_members', 'submissions', 'transactions', 'users', 'yield_accruals'],
+  ...['id', 'type', 'owner_id', 'contract_address'].map((column) => `pools.${column}`),
+];
+export const isGiven = ({ table, column }: Corruption): boolean =>
+  GIVEN.includes(table) || GIVEN.includes(column);
+
+/** One corruption of each table at a time: in tables that follow from others none hides another. */
+export function rounds(of: readonly Corruption[]): Corruption[][] {
+  const made: Corruption[][] = [];
+  const counts = new Map<string, number>();
+  for (const each of of) {
+    const round = counts.get(each.table) ?? 0;
+    counts.set(each.table, round + 1);
+    (made[round] ??= []).push(each);
+  }
+  return made;
+}
+
+/** Tables whose every row follows from others. Without a row of the journal, blocks are taken back by a replay. */
+export const DERIVED_TABLES = Object.keys(CASES).filter(
+  (table) => !GIVEN.includes(table) && !['pools', 'position_journal'].includes(table),
+);
+
+const extra = (table: string, key: Record<string, string | number>): string =>
+  `INSERT INTO ${table} SELECT (jsonb_populate_record(r, '${JSON.stringify(key)}')).* FROM ${table} r LIMIT 1`;
+const NOBODY = `0x${'ef'.repeat(20)}`;
+const NO_ID = '0e000000-0000-7000-8000-000000000001';
+/** Rows that nothing explains. With the draw there is a winner too many in lottery_totals. */
+export const EXTRA_ROWS = [
+  extra('account_days', { address: NOBODY, claims: 3 }),
+  extra('accrual_rates', { number: 77 }),
+  extra('circles', { circle_id: 77, pool_id: NO_ID }),
+  extra('circle_members', { account: NOBODY, place: 7 }),
+  extra('circle_rounds', { round: 7 }),
+  extra('lottery_draws', { draw_id: 77, status: 'COMPLETED' }),
+  extra('lottery_tickets', { account: NOBODY }),
+  extra('member_counts', { address: NOBODY, count: 3 }),
+  extra('member_streams', { address: NOBODY }),
+  extra('owner_totals', { type: 'rotating', pools: 3 }),
+  extra('pool_totals', { type: 'rotating', pools: 3 }),
+  extra('pool_weights', { pool_id: NO_ID }),
+  extra('positions', { address: NOBODY }),
+  extra('set_aside_counts', { outcome: 'FAILED', count: 3 }),
+  `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+    SELECT id, account, '', now(), now() FROM transactions WHERE status = 'CONFIRMED'`,
+];

@@ -5,11 +5,23 @@ import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
+import { type Options, Verification } from '#verify/verify';
 import { CircleSketch } from '../circles/circle-sketch';
 import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../chain/paper-chain';
 import { until } from '../app';
 import { paperNode } from '../chain/chain-node';
+
+/** Their rows follow from others, or are made again, so a repair may write them in another way. */
+export const SUMS = ['account_days', 'owner_totals', 'member_counts', 'member_streams', 'pool_totals'];
+/** Without them the indexer reads the blocks again, and takes blocks back by replaying. */
+export const CACHES = ['chain_blocks', 'position_journal'];
+
+/** What the command reports. */
+export const verify = (
+  options: Options,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<VerifyReport> =>
+  new Verification(options, new Progress({ isTTY: false, write: () => true }), signal).run();
 
 const dashless = (id: string): string => id.replaceAll('-', '');
 
@@ -131,10 +143,22 @@ export class VerifyScene {
     this.chain.add([...runs.paidOut(SAVER, 200n), ...runs.contribute(OTHER)]);
   }
 
-  async verify(repair = false, endpoints?: EndpointRotation): Promise<VerifyReport> {
-    const options = { databaseUrl: this.written.operatorUrl, repair, limit: 1000, endpoints };
-    const silent = new Progress({ isTTY: false, write: () => true });
-    return new Verification(options, silent, new AbortController().signal).run();
+  async verify(repair = false, endpoints?: EndpointRotation, limit = 1000): Promise<VerifyReport> {
+    return verify({ databaseUrl: this.written.operatorUrl, repair, limit, endpoints });
+  }
+
+  /**
+   * Corrupts what is derived, and repairs it: each table has its rows again then, but those that a repair may write in
+   * another way. @returns what was named
+   */
+  async mend(statements: string[]): Promise<string[]> {
+    for (const statement of statements) await this.corrupt(statement);
+    const { listed, notChecked } = await this.verify(true, this.node);
+    expect(notChecked).toEqual([]);
+    expect(listed.filter(({ mended }) => !mended)).toEqual([]);
+    expect((await this.changed()).filter((table) => ![...SUMS, ...CACHES].includes(table))).toEqual([]);
+    expect((await this.verify(false, this.node)).listed).toEqual([]);
+    return listed.map(({ kind }) => kind);
   }
 
   async sql<Row extends object>(text: string): Promise<Row[]> {

@@ -158,6 +158,9 @@ describe.each([
     expect(await operators.verified()).toEqual([]);
   });
 
+  // Nothing below depends on decimals.
+  if (offset === 0) return;
+
   it('take what shares have cost to who gets them, whose pool may come later', async () => {
     const { saver, other } = bench;
     await start();
@@ -273,32 +276,32 @@ describe.each([
     `kind = 'Deposited' AND log_index + ${SECOND} IN (SELECT log_index FROM chain_events o WHERE o.block_number = e.block_number)`,
   ];
   const ANY = 'WHERE ctid = (SELECT max(ctid) FROM share_holdings)';
-  it.each([
-    ['shares', `UPDATE share_holdings SET shares = shares + 1 ${ANY}`, ['shares', 'chain']],
-    ['cost', `UPDATE share_holdings SET cost = cost + 1 ${ANY}`, ['cost']],
-    ['vault', `UPDATE share_holdings SET vault = '0x${'ee'.repeat(20)}' ${ANY}`, ['shares', 'cost', 'chain']],
-    [
-      'account',
-      `UPDATE share_holdings SET account = '0x${'ee'.repeat(20)}' ${ANY}`,
-      ['shares', 'cost', 'chain'],
-    ],
-    ['row that is gone', `DELETE FROM share_holdings ${ANY}`, ['shares', 'cost', 'chain']],
-    [
-      'row of nobody',
-      `INSERT INTO share_holdings SELECT vault, '0x${'ab'.repeat(20)}', 0, 0 FROM share_holdings LIMIT 1`,
-      ['shares', 'cost'],
-    ],
-  ])('name a wrong holding by its %s, and mend it from the events', async (_, change, kinds) => {
+  it('name each wrong holding, and repair it from the events', async () => {
     const before = await state();
-    await bench.sql(change);
-    const names = kinds.map((name) => (name === 'chain' ? 'chain.shares' : `share_holdings.${name}`));
-    const found = (await operators.verified(true)) as { kind: string }[];
-    expect([...new Set(found.map(({ kind }) => kind))].sort()).toEqual(
-      expect.arrayContaining(names.filter((name) => name !== 'chain.shares')),
-    );
-    expect(await state()).toEqual(before);
-    await bench.sql(change);
-    expect(await continuously()).toEqual(expect.arrayContaining(names));
+    const nobody = (digits: string): string => `'0x${digits.repeat(20)}'`;
+    const changes: [kinds: string[], change: string][] = [
+      [['shares'], `UPDATE share_holdings SET shares = shares + 1 ${ANY}`],
+      [['cost'], `UPDATE share_holdings SET cost = cost + 1 ${ANY}`],
+      [['shares', 'cost'], `UPDATE share_holdings SET vault = ${nobody('ee')} ${ANY}`],
+      [['shares', 'cost'], `UPDATE share_holdings SET account = ${nobody('ee')} ${ANY}`],
+      [['shares', 'cost'], `DELETE FROM share_holdings ${ANY}`],
+      [
+        ['shares', 'cost'],
+        `INSERT INTO share_holdings SELECT vault, ${nobody('ab')}, 0, 0 FROM share_holdings LIMIT 1`,
+      ],
+    ];
+    for (const [columns, change] of changes) {
+      await bench.sql(change);
+      const found = (await operators.verified(true)) as { kind: string }[];
+      expect([change, found.map(({ kind }) => kind)]).toEqual([
+        change,
+        expect.arrayContaining(columns.map((column) => `share_holdings.${column}`)),
+      ]);
+      expect(await state()).toEqual(before);
+    }
+    // The leader finds the first one too, by the events and by the vault.
+    await bench.sql(changes[0][1]);
+    expect(await continuously()).toEqual(expect.arrayContaining(['share_holdings.shares', 'chain.shares']));
     await operators.verified(true);
     expect(await state()).toEqual(before);
   });

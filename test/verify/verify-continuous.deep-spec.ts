@@ -12,7 +12,7 @@ import { urlAs } from '../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
-const ACCOUNTS = 400;
+const ACCOUNTS = 120;
 const MULTICALL = '0xca11bde05977b3631167028862be2a173976ca11';
 const abi = parseAbi([
   'function aggregate3((address target, bool allowFailure, bytes callData)[]) view returns ((bool success, bytes returnData)[])',
@@ -158,7 +158,7 @@ describe('continuous verification', () => {
     }
   });
 
-  it('tells of a value that differs once, asks for it again in each round, and forgets it when it is mended', async () => {
+  it('reports a value that differs once, asks for it again in each round, and forgets it when it is repaired', async () => {
     await node();
     const running = verification();
     await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(3)}'`);
@@ -199,7 +199,7 @@ describe('continuous verification', () => {
     expect(Math.max(...loaded)).toBeLessThanOrEqual(25);
   });
 
-  it('leaves out what too few endpoints can tell, and goes on', async () => {
+  it('leaves out what too few endpoints answer, and goes on', async () => {
     await node();
     await node((method, params) =>
       method === 'eth_call' ? new Refused('missing trie node') : answers()(method, params),
@@ -213,29 +213,32 @@ describe('continuous verification', () => {
     expect(logged.warnings).not.toEqual([]);
   });
 
-  it.each([
-    ['positions.balance', `UPDATE positions SET balance = 5 WHERE address = '${account(9)}'`],
-    ['pool_totals.deposited', 'UPDATE pool_totals SET deposited = deposited + 1'],
-    ['set_aside_counts.count', `INSERT INTO set_aside_counts VALUES ('FAILED', 4)`],
-    [
-      'lottery_draws.status',
-      `INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time)
-       VALUES ('${account(5)}', 1, 'ACTIVE', 1, 0, 0, 0, now())`,
-    ],
-    ['account_days.deposits', `UPDATE account_days SET deposits = 5 WHERE address = '${account(4)}'`],
-    ['pools.balance', 'UPDATE pools SET balance = balance + 1'],
-    [
-      'submissions.state',
-      `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
-       VALUES (gen_random_uuid(), '${account(4)}', 'h', now(), now())`,
-    ],
-    // Of a pool whose events are in doubt, positions are not replayed.
-    ['chain_events.seq', 'DELETE FROM chain_events WHERE seq = 200'],
-  ])('covers what the command covers: %s', async (kind, statement) => {
+  it('covers what the command covers', async () => {
     await node(() => new Refused('not today'));
-    await corrupt(statement);
-    const running = verification(1, 20);
-    for (let i = 0; i < 8 && !(kind in (await differences())); i += 1) await running.round();
-    expect(Object.keys(await differences())).toContain(kind);
+    const running = verification();
+    const untilFound = async (kinds: string[]): Promise<void> => {
+      for (let rounds = 0; rounds < 8; rounds += 1) {
+        await running.round();
+        const found = await differences();
+        if (kinds.every((kind) => kind in found)) return;
+      }
+      expect(Object.keys(await differences())).toEqual(expect.arrayContaining(kinds));
+    };
+    await corrupt(`UPDATE positions SET balance = 5 WHERE address = '${account(9)}';
+      UPDATE pool_totals SET deposited = deposited + 1;
+      INSERT INTO set_aside_counts VALUES ('FAILED', 4);
+      INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time)
+        VALUES ('${account(5)}', 1, 'ACTIVE', 1, 0, 0, 0, now());
+      UPDATE account_days SET deposits = 5 WHERE address = '${account(4)}';
+      UPDATE pools SET balance = balance + 1;
+      INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+        VALUES (gen_random_uuid(), '${account(4)}', 'h', now(), now())`);
+    await untilFound([
+      ...['positions.balance', 'pool_totals.deposited', 'set_aside_counts.count', 'lottery_draws.status'],
+      ...['account_days.deposits', 'pools.balance', 'submissions.state'],
+    ]);
+    // Of a pool whose events are in doubt, positions are not replayed.
+    await corrupt('DELETE FROM chain_events WHERE seq = 60');
+    await untilFound(['chain_events.seq']);
   });
 });

@@ -142,13 +142,6 @@ describe('sign-in', () => {
     expect(users).toEqual([{ id: answers[0].body.user.id }]);
   });
 
-  it('accepts the older of two nonces too', async () => {
-    const wallet = newWallet();
-    const [first, second] = [await app.nonce(wallet.address), await app.nonce(wallet.address)];
-    expect((await attempt(app, { nonce: first }, wallet)).status).toBe(200);
-    expect((await attempt(app, { nonce: second }, wallet)).status).toBe(200);
-  });
-
   it('that fails leaves the nonce usable', async () => {
     const wallet = newWallet();
     const nonce = await app.nonce(wallet.address);
@@ -183,10 +176,6 @@ describe('sign-in', () => {
     expect((await attempt(app, { nonce: dead }, wallet)).status).toBe(401);
   });
 
-  it('refuses a nonce that was never issued', async () => {
-    expect((await attempt(app, { nonce: 'neverIssued12345' })).status).toBe(401);
-  });
-
   it('accepts any chain and site without CHAIN_ID and SIWE_DOMAINS', async () => {
     const answer = await attempt(app, {
       chainId: 424242,
@@ -215,13 +204,6 @@ describe('sign-in', () => {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     expect([answer.status, answer.body]).toEqual(FAILED);
-  });
-
-  it('answers 400 to a body that is not JSON', async () => {
-    for (const body of ['{', 'message=x', '{"message":}']) {
-      const answer = await app.send({ method: 'POST', url: '/auth/verify', body });
-      expect([answer.status, answer.body.error]).toEqual([400, 'Validation failed']);
-    }
   });
 
   it('is one statement: if the user cannot be written, the nonce stays', async () => {

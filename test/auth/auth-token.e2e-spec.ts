@@ -154,7 +154,8 @@ describe('token', () => {
   });
 
   it('with another secret, or altered, is refused', async () => {
-    expect(await bearer(forge(claims, { secret: OTHER_SECRET }))).toEqual(INVALID);
+    for (const other of [claims, { ...claims, exp: now() - 1 }])
+      expect(await bearer(forge(other, { secret: OTHER_SECRET }))).toEqual(INVALID);
     const [header, , signature] = user.token.split('.');
     const altered = encode({ ...claimsOf(user.token), userId: uuidv7() });
     expect(await bearer(`${header}.${altered}.${signature}`)).toEqual(INVALID);

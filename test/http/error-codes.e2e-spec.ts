@@ -298,31 +298,6 @@ describe('codes of errors', () => {
     expect(lines.slice(before).join('')).not.toContain('"code"');
   });
 
-  it.each<[string, ErrorCode, Parameters<typeof token>]>([
-    ['expired', 'token_expired', [{}, -1]],
-    ['expired, of another secret', 'invalid_token', [{}, -1, 'x'.repeat(64)]],
-    ['of another secret', 'invalid_token', [{}, 60, 'x'.repeat(64)]],
-    ['of a user who is gone', 'token_revoked', [{ userId: UNKNOWN_ID }, 60]],
-    ['of an earlier generation', 'token_revoked', [{ generation: 7 }, 60]],
-    ['with claims that are none of ours', 'invalid_token', [{ userId: 7 }, 60]],
-  ])('the text for a token does not tell why, the code does: %s', async (_, code, args) => {
-    const { status, body } = await send('/pools', { as: token(...args) });
-    expect([status, body]).toEqual([401, { success: false, error: 'Invalid token', code }]);
-  });
-
-  it.each(['{', '{"__proto__":{}}', '[1,]'])('a body that is no JSON: %j', async (body) => {
-    const answer = await post('/pools', body, { as: user });
-    expect([answer.status, answer.body]).toEqual([
-      400,
-      {
-        success: false,
-        error: 'Validation failed',
-        code: 'invalid_json',
-        details: [{ field: 'request', message: 'request is malformed' }],
-      },
-    ]);
-  });
-
   it('what is no HTTP is answered on the socket, with a code', async () => {
     const other = new TestApp();
     await other.start();

@@ -16,6 +16,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import pino from 'pino';
 import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
+import { describeError, hideText } from '#platform/errors/error.filter';
 import { ApiError } from '#platform/errors/errors';
 import { Public } from '#features/access/auth.guard';
 import { type TestApp, useApp } from '../support/app';
@@ -31,47 +32,13 @@ const THROWN: Record<string, () => unknown> = {
   missing: () => new NotFoundException(),
   unavailable: () => new ApiError(503, 'Service unavailable'),
 };
-const BODIES: Record<string, [number, object]> = {
-  http: [409, { success: false, error: 'is taken', message: 'is taken', code: 'conflict' }],
-  object: [422, { success: false, error: 'no', message: 'no', code: 'bad_request', size: 3 }],
-  api: [
-    409,
-    {
-      success: false,
-      error: 'no draw',
-      message: 'no draw',
-      code: 'conflict',
-      details: [{ field: 'a', message: 'b' }],
-    },
-  ],
-  unknown: [
-    500,
-    {
-      success: false,
-      error: 'Internal server error',
-      message: 'Internal server error',
-      code: 'internal_error',
-    },
-  ],
-  text: [
-    500,
-    {
-      success: false,
-      error: 'Internal server error',
-      message: 'Internal server error',
-      code: 'internal_error',
-    },
-  ],
-  plugin: [
-    413,
-    { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
-  ],
-  missing: [404, { success: false, error: 'Not found', message: 'Not found', code: 'not_found' }],
-  unavailable: [
-    503,
-    { success: false, error: 'Service unavailable', message: 'Service unavailable', code: 'unavailable' },
-  ],
-};
+/** As its own tests have it. Every body repeats its text as `message`. */
+const BODIES = Object.fromEntries(
+  Object.entries(THROWN).map(([kind, make]) => {
+    const { status, body } = describeError(hideText(make()));
+    return [kind, [status, { ...body, message: body.error }]];
+  }),
+);
 
 /** What NestJS's documentation calls inheritance of filters. */
 @Catch()

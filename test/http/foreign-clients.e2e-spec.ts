@@ -104,24 +104,6 @@ describe('axios, with a Content-Type for every request', () => {
   });
 });
 
-describe('libraries, under the limits of the contract', () => {
-  const app = useApp({ RATE_LIMIT_GENERAL: '', RATE_LIMIT_AUTH: '' });
-  beforeAll(() => app.listen());
-
-  it('RainbowKit: a nonce at each load, and the last one signs in; ConnectKit: a session at each load too', async () => {
-    let nonce = '';
-    for (let load = 0; load < 20; load++) {
-      nonce = await nonceOf(app, 'users/nonce');
-      await expect(client(app).get('users/me')).rejects.toMatchObject({ response: { status: 401 } });
-    }
-    const user = await signIn(app, nonce);
-    const session = (await user.get<{ data: object }>('users/me')).data.data;
-    expect(session).toMatchObject({ address: wallet.address.toLowerCase(), chainId: 1 });
-    await user.post('users/me/logout');
-    await expect(user.get('users/me')).rejects.toMatchObject({ response: { status: 401 } });
-  });
-});
-
 describe(porto.package, () => {
   const app = useApp({ CORS_ORIGINS: 'https://app.example.org', SIWE_DOMAINS: 'app.example.org' });
 

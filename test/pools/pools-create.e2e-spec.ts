@@ -188,25 +188,9 @@ describe('the amount', () => {
     expect(BigInt(all.totalDeposits)).toBeGreaterThan(2n ** 256n);
   });
 
-  it.each([
-    1e19,
-    -1,
-    true,
-    [],
-    {},
-    [TEN],
-    '1.5',
-    '-1',
-    '+1',
-    '0x10',
-    '',
-    ' ',
-    ` ${TEN}`,
-    `${TEN}\n`,
-    '1e19',
-    '١٠',
-    '1_000',
-  ])('is refused: %j', (initialDeposit) => refused({ ...valid, initialDeposit }, 'initialDeposit'));
+  it.each([1e19, true, [TEN], '1.5', '-1', '0x10', '', ` ${TEN}`])('is refused: %j', (initialDeposit) =>
+    refused({ ...valid, initialDeposit }, 'initialDeposit'),
+  );
 
   it('is required', () => refused({ type: 'individual' }, 'initialDeposit'));
 });
@@ -251,12 +235,4 @@ describe('other fields', () => {
   it.each([[[]], ['text'], [7], [null], [true]])('the body is refused: %j', (body) =>
     refused(JSON.stringify(body), 'body'),
   );
-});
-
-it('refuses a token whose user is deleted', async () => {
-  const gone = await app.signIn();
-  await app.sql('DELETE FROM users WHERE id = $1', [gone.user.id]);
-  const answer = await create(valid, gone);
-  expect(answer.status).toBe(401);
-  expect(answer.body).toEqual({ success: false, error: 'Invalid token', code: 'token_revoked' });
 });

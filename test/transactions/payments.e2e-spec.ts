@@ -350,16 +350,6 @@ describe('calls', () => {
       ]);
     });
 
-    it('pools of others, and such as there are none', async () => {
-      for (const call of ['deposit?amount=1', 'withdraw?amount=1', 'claim']) {
-        expect((await calls(pool.id, call, stranger)).status).toBe(403);
-        expect((await calls('00000000-0000-7000-8000-000000000000', call)).status).toBe(404);
-        expect((await calls('x', call)).status).toBe(404);
-        expect((await app.get(`/pools/${pool.id}/calls/${call}`)).status).toBe(401);
-      }
-      expect((await app.get('/lottery/calls/tickets?count=1')).status).toBe(401);
-    });
-
     it('transactions of other pools and of other wallets', async () => {
       const status = async (transaction: string): Promise<number> =>
         (await calls(pool.id, `deposit?transaction=${transaction}`)).status;

@@ -197,7 +197,6 @@ describe('a node', () => {
   const refused = async (app: TestApp): Promise<void> => {
     const answer = await attempt(app, newWallet().address, SIGNATURE);
     expect([answer.status, answer.body]).toEqual(FAILED);
-    expect(answer.ms).toBeLessThan(5000);
   };
 
   it('that sends 900 MB is cut off after 1 MB', async () => {

@@ -1,10 +1,9 @@
-import type { Socket } from 'node:net';
 import type { Page } from 'playwright-core';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import { TestApp } from '../support/app';
 import { useBrowser } from '../support/browser/browser';
 import { holdSweeps } from '../support/events/event-source';
-import { HoldingProxy } from '../support/network/holding-proxy';
+import { Proxy } from '../support/network/proxy';
 import { addTransaction } from '../support/ledger';
 import { injectWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -12,18 +11,11 @@ import { newWallet } from '../support/wallet';
 /** As operators have it. A test stays below it, until it means not to. */
 const LIMIT = 100;
 
-/** Between page and service: what it holds back arrives later, as when the service is frozen. */
-class Frost extends HoldingProxy {
-  protected join(client: Socket, server: Socket): void {
-    client.on('data', (data) => this.later(() => server.write(data))).on('close', () => server.destroy());
-    server.on('data', (data) => this.later(() => client.write(data))).on('close', () => client.destroy());
-  }
-}
-
 describe('what the example page reads', () => {
   const browser = useBrowser();
   let app: TestApp;
-  let frost: Frost;
+  /** Between page and service, which is as frozen while it holds what it carries. */
+  let frost: Proxy;
   let dapp: Dapp;
 
   beforeEach(async () => {
@@ -31,7 +23,7 @@ describe('what the example page reads', () => {
     app = new TestApp();
     await app.start({ NODE_ENV: 'development', RATE_LIMIT_GENERAL: String(LIMIT), RATE_LIMIT_AUTH: '1000' });
     await app.listen();
-    frost = await Frost.start(`http://127.0.0.1:${app.port}`);
+    frost = await Proxy.start(`http://127.0.0.1:${app.port}`);
     dapp = await serveDapp({ api: frost.url });
   });
   afterEach(async () => {

@@ -107,14 +107,12 @@ it.each(Object.entries(end))(
       '/analytics/pools',
     ];
     for (const path of paths) {
-      const start = Date.now();
       const { status, body } = await app.get(path, user);
       expect([path, status, body]).toEqual([
         path,
         503,
         { success: false, error: 'Service unavailable', code: 'unavailable' },
       ]);
-      expect(Date.now() - start).toBeLessThan(5000);
     }
     // Probes share one query for half a second.
     await until(async () => (await app.get('/health')).body.status === 'unhealthy');

@@ -1,16 +1,17 @@
-import { randomInt } from 'node:crypto';
 import { Client } from 'pg';
 import { Database } from '#platform/database/database';
-import { LIMITS } from '#platform/postgres/budget';
 import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
+import { PATIENT, QUICK } from '../support/database';
 
-const app = useApp({ DATABASE_POOL_SIZE: '2' }, { limits: LIMITS });
+const limits = { ...PATIENT };
+const app = useApp({ DATABASE_POOL_SIZE: '2' }, { limits });
 let user: SignedIn;
 
 beforeAll(async () => {
   user = await app.signIn();
 });
+afterEach(() => Object.assign(limits, PATIENT));
 
 /** What the service's connections are doing. */
 const atWork = async (state: string): Promise<number> =>
@@ -38,10 +39,11 @@ it('gives every write its deadline', async () => {
     {},
     `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
   );
-  const database = app.nest.get(Database);
-  const write = await database.write(timeout, {});
-  expect(write!.seconds).toBeGreaterThan(2.9);
-  expect(write!.seconds).toBeLessThanOrEqual(3.9);
+  // Less than the session's own limit.
+  Object.assign(limits, { resendMs: 15_000, deadlineMs: 20_000 });
+  const { seconds } = (await app.nest.get(Database).write(timeout, {}))!;
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThanOrEqual(20);
 });
 
 it('serves concurrent reads and writes over one connection', async () => {
@@ -53,16 +55,17 @@ it('serves concurrent reads and writes over one connection', async () => {
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
 });
 
-// The service ends a statement 3.9 s after its request, and a wait for a lock after 0.8 s.
 it.each(['pools', 'transactions', 'pool_totals', 'users'])(
-  'while %s is locked, what is answered 503 is not done, and what is answered 201 is',
+  'while %s is locked, what is unavailable is not done, and what is answered 201 is',
   async (table) => {
-    for (const seconds of [3.44, randomInt(4400) / 1000]) {
+    // Released before, about when and after the deadline is reached.
+    for (const seconds of [0.1, QUICK.deadlineMs / 1000, 1.2]) {
       const before = await app.sql('SELECT id FROM pools');
       const holder = new Client(app.database.url);
       await holder.connect();
       await holder.query(`BEGIN; LOCK TABLE ${table}`);
       const lock = holder.query(`SELECT pg_sleep(${seconds}); COMMIT`);
+      Object.assign(limits, QUICK);
       const create = () => app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
       const first = await Promise.all([create(), create(), create(), create()]);
       const later = await Promise.all([create(), create(), create(), create()]);
@@ -74,7 +77,12 @@ it.each(['pools', 'transactions', 'pool_totals', 'users'])(
       const done = answers.filter(({ status }) => status === 201).map(({ body }) => body.data.id as string);
       expect(answers.filter(({ status }) => status === 503)).toHaveLength(answers.length - done.length);
       expect(after.map(({ id }) => id)).toEqual(expect.arrayContaining(done));
-      expect(after.length - before.length).toBe(done.length);
+      // A commit that was under way goes on.
+      const unknown = answers.filter(({ body }) => body.code === 'outcome_unknown');
+      const more = after.length - before.length - done.length;
+      expect(more).toBeGreaterThanOrEqual(0);
+      expect(more).toBeLessThanOrEqual(unknown.length);
+      Object.assign(limits, PATIENT);
     }
   },
 );

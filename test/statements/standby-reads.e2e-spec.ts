@@ -6,7 +6,6 @@ import { ResumePlace } from '#ledger/outbox/resume-place';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
 import { PATIENT, migrationSource, query } from '../support/database';
-import { HeldAnswers } from '../support/network/held-answers';
 import { Proxy } from '../support/network/proxy';
 import { Standby } from '../support/processes/standby';
 
@@ -14,7 +13,7 @@ let dir: string;
 let primary: LocalPostgres;
 let standby: Standby;
 /** What stands between the reader and the two servers. */
-let toPrimary: HeldAnswers;
+let toPrimary: Proxy;
 let toStandby: Proxy;
 const writer = new TestApp();
 const reader = new TestApp();
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const copy = await Standby.copy(primary.dataDir, 'standby');
   primary = await start();
   standby = await Standby.start(copy, primary.url);
-  [toPrimary, toStandby] = [await HeldAnswers.start(primary.url), await Proxy.start(standby.url)];
+  [toPrimary, toStandby] = [await Proxy.start(primary.url), await Proxy.start(standby.url)];
   await writer.start({ DATABASE_URL: primary.url });
   const urls = { DATABASE_URL: toPrimary.url, DATABASE_READ_URL: toStandby.url };
   await reader.start(urls, undefined, undefined, { limits: { ...PATIENT, standbyMs: 1000 } });
@@ -153,7 +152,7 @@ describe('reads on a standby', () => {
   it('do not trust what the primary was asked before they came', async () => {
     const known = await create();
     const work = async (): Promise<void> => {
-      toPrimary.hold();
+      toPrimary.hold('answers');
       const earlier = read(known);
       await until(() => toPrimary.waiting > 0);
       const id = await create();

@@ -7,7 +7,7 @@ import { poolOf } from '#platform/postgres/typeorm-internals';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import { type SignedIn, TestApp, settings, until } from '../support/app';
 import { PATIENT, QUICK, type TestDatabase, emptyDatabase } from '../support/database';
-import { DelayedProxy } from '../support/network/delayed-proxy';
+import { Proxy } from '../support/network/proxy';
 
 const PARALLEL = 5;
 /** Of everything in this file. A service reads them for each statement, but a pool's once. */
@@ -19,7 +19,7 @@ const limit = (pool: Pool, own: Partial<TimeLimits>): void => {
 
 describe('transactions of repositories', () => {
   let database: TestDatabase;
-  let network: DelayedProxy;
+  let network: Proxy;
   let source: DataSource;
   let pool: Pool;
   let transactions: Transactions;
@@ -30,7 +30,7 @@ describe('transactions of repositories', () => {
     admin = new Client({ connectionString: database.url });
     await admin.connect();
     await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
-    network = await DelayedProxy.start(database.url);
+    network = await Proxy.start(database.url);
     // Its table is the superuser's.
     const environment = settings(network.url, { DATABASE_URL: network.url }, limits);
     const options = dataSourceOptions(environment);
@@ -119,7 +119,7 @@ describe('transactions of repositories', () => {
 
   it.each(['read', 'write'] as const)('a %s is unavailable in time while nothing arrives', async (kind) => {
     await transactions[kind]((manager) => manager.query(COUNT));
-    network.hold();
+    network.hold('requests');
     limit(pool, QUICK);
     try {
       const work = (): Promise<unknown> =>
@@ -138,7 +138,7 @@ describe('transactions of repositories', () => {
   it('a write is not done later if the network held its statements, and unknown if it held the commit', async () => {
     limit(pool, { deadlineMs: 2000, answerMs: 2500 });
     const held = transactions.write(async (manager) => {
-      network.hold();
+      network.hold('requests');
       await manager.query(INSERT);
     });
     expect(await answer(held)).toBe('unavailable');
@@ -147,7 +147,7 @@ describe('transactions of repositories', () => {
     expect(await stored()).toBe(0);
     const committing = transactions.write(async (manager) => {
       await manager.query(INSERT);
-      network.hold();
+      network.hold('requests');
     });
     expect(await answer(committing)).toBe('outcome_unknown');
     // The server ends the session by itself.
@@ -166,7 +166,7 @@ describe('transactions of repositories', () => {
     limit(pool, { deadlineMs: 2000, answerMs: 2500 });
     const reading = transactions.read(async (manager) => {
       await manager.query(COUNT);
-      network.hold();
+      network.hold('requests');
     });
     expect(await answer(reading)).toBe('unavailable');
     network.deliver();
@@ -193,14 +193,14 @@ describe('transactions of repositories', () => {
 
 describe('webhooks, which use them', () => {
   const app = new TestApp();
-  let network: DelayedProxy;
+  let network: Proxy;
   let user: SignedIn;
   let pool: Pool;
   const url = 'https://example.org/hook';
 
   beforeAll(async () => {
     const prepare = async (database: TestDatabase): Promise<NodeJS.ProcessEnv> => {
-      network = await DelayedProxy.start(database.url);
+      network = await Proxy.start(database.url);
       return { DATABASE_URL: network.url };
     };
     await app.start({}, undefined, prepare, { limits });
@@ -227,7 +227,7 @@ describe('webhooks, which use them', () => {
   };
 
   it('are 503 in time while the database hangs, and nothing is done later', async () => {
-    network.hold();
+    network.hold('requests');
     await expectUnavailable();
     network.deliver();
     expect((await app.get('/webhooks', user)).status).toBe(200);

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { type DataSource } from 'typeorm';
@@ -70,34 +71,45 @@ export async function query<Row extends QueryResultRow>(url: string, text: strin
     .finally(() => client.end());
 }
 
-/** Runs with a connection to the server's maintenance database. */
-async function maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: urlOf('postgres') });
-  await client.connect();
-  return work(client).finally(() => client.end());
+/** All test files of a process have the same global object. */
+const kept = globalThis as { maintenance?: Promise<Client> };
+
+/** The connection of this process to the server's maintenance database. It does not keep the process alive. */
+function maintenance(): Promise<Client> {
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: urlOf('postgres') });
+    // The server may stop before this process does.
+    client.on('error', () => (kept.maintenance = undefined));
+    await client.connect();
+    (client.connection.stream as Socket).unref();
+    return client;
+  };
+  return (kept.maintenance ??= connect());
 }
 
 /** A new, empty database. */
-export const emptyDatabase = (): Promise<TestDatabase> => maintain((client) => addDatabase(client));
+export const emptyDatabase = async (): Promise<TestDatabase> => addDatabase(await maintenance());
+
+let template: Promise<string> | undefined;
 
 /** A new database with every migration applied. */
-export const freshDatabase = (): Promise<TestDatabase> =>
-  maintain(async (client) => {
-    const database = await addDatabase(client, await migratedTemplate(client));
-    // What migrations/privileges.sql says of the database itself is not copied with it.
-    const name = nameOf(database.url);
-    await client.query(`REVOKE CREATE, TEMPORARY ON DATABASE ${name} FROM PUBLIC;
-      GRANT TEMPORARY ON DATABASE ${name} TO savings_indexer, savings_operator`);
-    return database;
-  });
+export async function freshDatabase(): Promise<TestDatabase> {
+  const client = await maintenance();
+  const database = await addDatabase(client, await (template ??= migratedTemplate(client)));
+  // What migrations/privileges.sql says of the database itself is not copied with it.
+  const name = nameOf(database.url);
+  await client.query(`REVOKE CREATE, TEMPORARY ON DATABASE ${name} FROM PUBLIC;
+    GRANT TEMPORARY ON DATABASE ${name} TO savings_indexer, savings_operator`);
+  return database;
+}
 
 /** Copies the template's files: to log their pages instead, as is the default, takes three times the CPU. */
-async function addDatabase(client: Client, template?: string): Promise<TestDatabase> {
+async function addDatabase(client: Client, source?: string): Promise<TestDatabase> {
   const url = urlOf(`test_${process.pid}_${randomBytes(6).toString('hex')}`);
-  const copy = template ? ` TEMPLATE ${escapeIdentifier(template)} STRATEGY FILE_COPY` : '';
+  const copy = source ? ` TEMPLATE ${escapeIdentifier(source)} STRATEGY FILE_COPY` : '';
   await client.query(`CREATE DATABASE ${nameOf(url)}${copy}`);
   const drop = async (): Promise<void> => {
-    await maintain((other) => other.query(`DROP DATABASE IF EXISTS ${nameOf(url)} WITH (FORCE)`));
+    await (await maintenance()).query(`DROP DATABASE IF EXISTS ${nameOf(url)} WITH (FORCE)`);
   };
   return { url, drop };
 }
@@ -115,8 +127,11 @@ async function migratedTemplate(client: Client): Promise<string> {
     (await client.query('SELECT FROM pg_database WHERE datname = $1', [name])).rowCount === 1;
   if (await exists()) return name;
   await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
-  if (!(await exists())) await makeTemplate(client, name);
-  await client.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
+  try {
+    if (!(await exists())) await makeTemplate(client, name);
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
+  }
   return name;
 }
 
@@ -139,16 +154,6 @@ export async function giveAccounts(url: string): Promise<void> {
 
 /** The database of `url`, for the account of that role. The accounts are there once `freshDatabase` was called. */
 export const urlAs = (url: string, role: Role): string => urlFor(url, role, PASSWORD);
-
-/**
- * Finds sessions that have the whole table locked. `pg_locks` lists every database of the server, and those of other
- * tests are copies, where the table has the same OID. It also lists locks of single rows by their table, in the same
- * mode when a row is deleted.
- */
-export const tableLocks = (table: string): string => `
-  SELECT pid FROM pg_locks WHERE locktype = 'relation' AND relation = '${table}'::regclass
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND mode = 'AccessExclusiveLock' AND granted`;
 
 /** For what runs migrations by itself. */
 export const migrationSource = (url: string): Promise<DataSource> => sourceFor(url).initialize();

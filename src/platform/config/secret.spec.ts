@@ -24,7 +24,7 @@ describe('a good secret', () => {
     ['lower case only', () => pick(ALNUM.slice(26, 52), 32)],
     ['base32', () => pick('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 52)],
   ])('passes, however it was made: %s', (_, make) => {
-    for (let i = 0; i < 3000; i++) {
+    for (let i = 0; i < 100; i++) {
       const secret = make();
       // One in some millions has such a word by chance.
       if (/secret|qwerty|replace|example|default|letmein|develop/i.test(secret)) continue;

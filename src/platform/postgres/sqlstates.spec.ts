@@ -1,6 +1,7 @@
 import { endsSession, isRepeatable, meansUnavailable, retiresConnection, tellsNothing } from './sqlstates';
 
-const SIGNS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
+/** Those that the codes below end with, and some more. */
+const SIGNS = '0123456PZ'.split('');
 const pairs = SIGNS.flatMap((first) => SIGNS.map((second) => first + second));
 /** Those of the table, and those beside each. */
 const CLASSES = [

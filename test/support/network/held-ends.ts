@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
-import { HoldingProxy } from './holding-proxy';
+import { Proxy } from './proxy';
 
 const ERROR = 'E'.charCodeAt(0);
 /** A message's type, and its length without the type. */
 const HEAD = 5;
 
 /** A network that carries PostgreSQL's errors, and holds back what the server says after one. */
-export class HeldEnds extends HoldingProxy {
-  protected join(client: Socket, server: Socket): void {
+export class HeldEnds extends Proxy {
+  protected override join(client: Socket, server: Socket): void {
     // What is sent alone would wait for what is held.
     client.setNoDelay();
     client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
@@ -19,7 +19,7 @@ export class HeldEnds extends HoldingProxy {
         const message = rest.subarray(0, 1 + rest.readInt32BE(1));
         rest = rest.subarray(message.length);
         const send = (): unknown => client.writable && client.write(message);
-        if (hasFailed) this.later(send);
+        if (hasFailed) this.carry('answers', send);
         else send();
         hasFailed ||= message[0] === ERROR;
       }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { v7 as uuidv7 } from 'uuid';
 import { Replay } from '#indexer/replaying/replay';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { CircleSketch, COLLATERAL, CONTRIBUTION } from '../support/circles/circle-sketch';
-import { OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { SEED } from '../support/random';
+import { verify } from '../support/verify/verify-scene';
 
 const THIRD = `0x${'33'.repeat(20)}`;
 const MEMBERS = [SAVER, OTHER, THIRD];
@@ -26,10 +26,8 @@ const circle = async (db: Written): Promise<unknown> =>
   (await db.sql('SELECT state, rounds_ended, places FROM circles'))[0];
 const replayed = async (db: Written): Promise<Record<string, number>> =>
   (await new Replay(db.operatorUrl, () => undefined).run()).corrected;
-const verified = async (db: Written, repair = false): Promise<Record<string, number>> => {
-  const options = { databaseUrl: db.operatorUrl, repair, limit: 20 };
-  const progress = new Progress({ isTTY: false, write: () => true });
-  const report = await new Verification(options, progress, new AbortController().signal).run();
+const verified = async (db: Written): Promise<Record<string, number>> => {
+  const report = await verify({ databaseUrl: db.operatorUrl, repair: false, limit: 20 });
   expect(report.notChecked).toEqual([]);
   return report.differences;
 };
@@ -207,7 +205,7 @@ describe('circles in the ledger', () => {
     expect(await verified(db)).toEqual({});
   });
 
-  it('are the same however the chain is cut into batches, and after any reorganisation', async () => {
+  it(`are the same however the chain is cut into batches, and after any reorganisation, SEED=${SEED}`, async () => {
     await db.addPool(pool);
     for (const step of whole(sketch)) chain.add(step);
     const states: Record<string, unknown>[] = [await db.state()];
@@ -223,33 +221,10 @@ describe('circles in the ledger', () => {
           await db.apply(chain, Math.min(db.cursor.number + size, chain.head.number));
         expect(await db.state()).toEqual(states.at(-1));
       }),
-      { numRuns: 25 },
+      { numRuns: 6 },
     );
     expect(await replayed(db)).toMatchObject(NOTHING);
     expect(await verified(db)).toEqual({});
-  });
-
-  it.each([
-    ['circles.contribution', `UPDATE circles SET contribution = 1`],
-    ['circles.pool_id', `UPDATE circles SET pool_id = gen_random_uuid()`],
-    ['circles.state', `UPDATE circles SET state = 'CANCELLED', round_end = NULL`],
-    ['circles.state', `DELETE FROM circles`],
-    ['circle_members.account|circle_members.place', `DELETE FROM circle_members WHERE place = 1`],
-    ['circle_members.circle_id', `UPDATE circle_members SET circle_id = 5 WHERE place = 1`],
-    ['circle_members.won', `UPDATE circle_members SET won = won + 1 WHERE place = 1`],
-    ['circle_rounds.paid_count', `UPDATE circle_rounds SET paid_count = 9 WHERE round = 2`],
-    ['positions.balance', `UPDATE positions SET balance = balance + 1 WHERE address = '${THIRD}'`],
-  ])('are held against their events, and mended: %s', async (kind, harm) => {
-    await db.addPool(pool);
-    for (const step of whole(sketch).slice(0, 7)) chain.add(step);
-    await db.apply(chain);
-    const before = await db.state();
-    await db.sql(harm);
-    expect(Object.keys(await verified(db, true))).toEqual(
-      expect.arrayContaining([expect.stringMatching(`^(${kind})$`)]),
-    );
-    expect(await verified(db)).toEqual({});
-    expect(await db.state()).toEqual(before);
   });
 
   it('are in doubt if events of another circle apply', async () => {
@@ -270,17 +245,12 @@ describe('circles in the ledger', () => {
     await db.apply(chain);
     const before = await db.state();
     for (const harm of [
-      `UPDATE circles SET contribution = 1`,
-      `DELETE FROM circle_members WHERE place = 1`,
-      `UPDATE circle_rounds SET paid_count = 9 WHERE round = 2`,
-      `UPDATE positions SET balance = balance + 1 WHERE address = '${THIRD}'`,
       `UPDATE chain_events SET outcome = 'REFUSED', reason = '"x"' WHERE kind = 'CircleStarted'`,
-      `DELETE FROM circles`,
+      `DELETE FROM circles; DELETE FROM circle_members WHERE place = 1`,
     ]) {
       await db.sql(`SET savings.repair = 'x'; ${harm}`);
       expect(await replayed(db)).toMatchObject({ pools: 1 });
       expect(await db.state()).toEqual(before);
     }
-    expect(POOLS_CONTRACT).toBe(chain.blocks[1].events[0].contract);
   });
 });

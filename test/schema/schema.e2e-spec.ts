@@ -79,17 +79,20 @@ describe('schema', () => {
     opened.push({ database, source });
     return source;
   }
-  afterEach(async () => {
-    for (const { database, source } of opened.splice(0)) {
-      await source.destroy();
-      await database.drop();
+  let source: DataSource;
+  beforeAll(async () => {
+    source = await open(await freshDatabase());
+  });
+  afterAll(async () => {
+    for (const each of opened) {
+      await each.source.destroy();
+      await each.database.drop();
     }
   });
 
-  const objects = (source: DataSource): Promise<unknown> => source.query(OBJECTS);
+  const objects = (of: DataSource): Promise<unknown> => of.query(OBJECTS);
 
   it('matches the entities', async () => {
-    const source = await open(await freshDatabase());
     const { upQueries } = await source.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
@@ -113,35 +116,34 @@ describe('schema', () => {
   }
 
   it('needs no superuser', async () => {
-    const source = await open(await ownedDatabase());
-    const [{ rolsuper }] = await source.query<{ rolsuper: boolean }[]>(
+    const owned = await open(await ownedDatabase());
+    const [{ rolsuper }] = await owned.query<{ rolsuper: boolean }[]>(
       'SELECT rolsuper FROM pg_roles WHERE rolname = current_user',
     );
     expect(rolsuper).toBe(false);
-    await source.runMigrations({ transaction: 'each' });
-    expect(await source.showMigrations()).toBe(false);
+    await owned.runMigrations({ transaction: 'each' });
+    expect(await owned.showMigrations()).toBe(false);
   });
 
   it('has no unlogged sequence: on a standby that is promoted it can be a page of zeros', async () => {
     const unlogged = `SELECT relname FROM pg_class WHERE relkind = 'S' AND relpersistence = 'u'`;
-    const source = await open(await freshDatabase());
     expect(await source.query(unlogged)).toEqual([]);
   });
 
   it('can be undone, one migration after the other, and redone with the same result', async () => {
-    const source = await open(await emptyDatabase());
-    const states: unknown[] = [await objects(source)];
+    const empty = await open(await emptyDatabase());
+    const states: unknown[] = [await objects(empty)];
     expect(states).toEqual([[]]);
-    const count = source.migrations.length;
-    await source.runMigrations({ transaction: 'each' });
-    const complete = await objects(source);
+    const count = empty.migrations.length;
+    await empty.runMigrations({ transaction: 'each' });
+    const complete = await objects(empty);
     for (let i = 0; i < count; i++) {
-      await source.undoLastMigration({ transaction: 'each' });
-      states.push(await objects(source));
+      await empty.undoLastMigration({ transaction: 'each' });
+      states.push(await objects(empty));
     }
     expect(states.at(-1)).toEqual([]);
-    await source.runMigrations({ transaction: 'each' });
-    expect(await objects(source)).toEqual(complete);
+    await empty.runMigrations({ transaction: 'each' });
+    expect(await objects(empty)).toEqual(complete);
   });
 
   /** SQL and TypeScript each have these lists, and neither can name the other's. */
@@ -158,7 +160,6 @@ describe('schema', () => {
     ['chain_cursor_state_check', Object.keys(CURSOR_STATES)],
     ['chain_contracts_apart_state_check', Object.keys(APART_STATES)],
   ])('%s allows what the service knows', async (constraint, known) => {
-    const source = await open(await freshDatabase());
     const [{ definition }] = await source.query<{ definition: string }[]>(
       'SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conname = $1',
       [constraint],
@@ -167,7 +168,6 @@ describe('schema', () => {
   });
 
   it('a new pool has the defaults of the columns that clients may not write', async () => {
-    const source = await open(await freshDatabase());
     const [{ body, columns }] = await source.query<{ body: string; columns: string[] }[]>(`
       SELECT (SELECT prosrc FROM pg_proc WHERE proname = 'pools_inserted') AS body,
         ARRAY(SELECT attname::text FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY(tgattr)
@@ -178,7 +178,6 @@ describe('schema', () => {
   });
 
   it('is_address accepts what the regular expression accepts', async () => {
-    const source = await open(await freshDatabase());
     const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
     const strange = [
       '',

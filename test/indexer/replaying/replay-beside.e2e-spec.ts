@@ -114,8 +114,8 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
     for (const each of written.splice(0)) await each.stop();
   });
 
-  it.each([0, 1, 2])('a ledger comes out as a new one would, while it grows (%i)', async (n) => {
-    const random = generator(SEED + n);
+  it('a ledger comes out as a new one would, while it grows', async () => {
+    const random = generator(SEED);
     const chain = new PaperChain();
     extend(chain, random, 40);
     const ours = await open(chain);

@@ -5,11 +5,10 @@ import { Rewind } from '#indexer/leading/rewind';
 import { Replay } from '#indexer/replaying/replay';
 import { endpointsOf } from '#indexer/verification';
 import type { VerifyReport } from '#verify/checks/findings';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { indexerSettings } from '../app';
 import type { ChainBench } from '../chain/chain-bench';
 import { urlAs } from '../database';
+import { verify } from './verify-scene';
 
 /** What the operators' commands do, on the database and the chain of a bench. */
 export class Operators {
@@ -35,9 +34,7 @@ export class Operators {
 
   verify(repair = false): Promise<VerifyReport> {
     const endpoints = endpointsOf(this.settings);
-    const progress = new Progress({ isTTY: false, write: () => true });
-    const options = { databaseUrl: this.url, repair, limit: 10, endpoints };
-    return new Verification(options, progress, new AbortController().signal).run();
+    return verify({ databaseUrl: this.url, repair, limit: 10, endpoints });
   }
 
   /** What is found to be wrong, or could not be compared. */

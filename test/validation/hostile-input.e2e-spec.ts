@@ -75,15 +75,18 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
       })),
     ));
 
-  it('POST /auth/nonce', () =>
-    survives(
-      body(() => ({ address: wallet.address })).map((make) => () => ({
-        method: 'POST',
-        url: '/auth/nonce',
-        body: make(),
-      })),
-      50,
-    ));
+  const writes = ENDPOINTS.filter(({ operation }) => operation.requestBody !== undefined);
+  it.each(writes)('$method $path, whatever its body', ({ method, path: url, operation }) => {
+    const { example, examples = {} } = operation.requestBody!.content['application/json'];
+    const valid = () => (example ?? Object.values(examples)[0].value) as Record<string, unknown>;
+    // Some end the session.
+    const caller = () => (url.includes('/logout') ? app.signIn() : user);
+    const target = url.startsWith('/pools/') ? url.replace('/x', `/${poolId}`) : url;
+    return survives(
+      body(valid).map((make) => async () => ({ method, url: target, body: make(), as: await caller() })),
+      15,
+    );
+  });
 
   it('POST /auth/verify', () =>
     survives(

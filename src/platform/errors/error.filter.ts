@@ -3,10 +3,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { FORBIDDEN_MESSAGE } from '#platform/foreign/nest-internals';
+import { refusedInput } from '#platform/postgres/refused-input';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import type { ErrorCode } from './error-codes';
-import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
-import { logFailure } from './failure-log';
+import {
+  ApiError,
+  ErrorDetail,
+  boundDetails,
+  codeOf,
+  notFound,
+  serviceUnavailable,
+  validationFailed,
+} from './errors';
+import { logFailure, reasonOf } from './failure-log';
 import { report } from './report';
 import { describeViolations } from './violations';
 
@@ -65,6 +74,11 @@ export function describeError(error: unknown, reads = false): ErrorAnswer {
   if (error instanceof HttpException) return describeException(error);
   if (isOutcomeUnknown(error) && !reads) return describeError(serviceUnavailable('outcome_unknown'));
   if (isUnavailable(error)) return describeError(serviceUnavailable());
+  const refused = refusedInput(error);
+  if (refused) {
+    const message = refused.column === undefined ? 'has a value that is not allowed' : 'must not be null';
+    return describeError(validationFailed({ field: refused.column ?? 'request', message }));
+  }
   const { code, expose, statusCode, message } = (error ?? {}) as Record<string, unknown>;
   // By convention of the http-errors package, this text is meant for the client.
   if (expose === true && isErrorStatus(statusCode)) return answer(statusCode, String(message));
@@ -177,8 +191,12 @@ export function sendError(
   if (status >= 500) {
     logFailure(error, request, status, body);
     report(error, request);
-  }
-  const text = toJson(body);
+  } else if (refusedInput(error))
+    request.log.warn(
+      { reqId: request.id, code: body.code, err: error },
+      'the database refused input that no rule of its module did',
+    );
+  const text = toJson(status === 500 ? { ...body, ...reasonOf(error, request) } : body);
   const headers = {
     'content-type': JSON_TYPE,
     // The handler may have set headers before it failed.

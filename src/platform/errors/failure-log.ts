@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
+import { redactText } from '#platform/log/redact';
 import { Repeats } from '#platform/log/repeats';
 import { isProbe } from '#platform/log/request-line';
 
@@ -8,6 +9,17 @@ const draining = new WeakSet<Server>();
 
 /** From now on what fails here is no error: a request that was cut, or a readiness that is to fail. */
 export const expectFailures = (server: Server): unknown => draining.add(server);
+
+const developing = new WeakSet<Server>();
+
+/** From now on an answer 500 carries its reason. Never in production. */
+export const tellReasons = (server: Server): unknown => developing.add(server);
+
+/** The field of an answer 500 that tells a developer what failed. */
+export function reasonOf(error: unknown, request: FastifyRequest | IncomingMessage): { reason?: string } {
+  if (!('raw' in request) || !developing.has(request.server.server)) return {};
+  return { reason: redactText(error instanceof Error ? error.message : String(error)) };
+}
 
 /**
  * Logs why a request became a 5xx. In an outage all fail in the same way, so each cause is told once a second, with how

@@ -1,5 +1,6 @@
-import type { Pool, QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
+import { noteStatement } from '#platform/postgres/refused-input';
 import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
@@ -178,6 +179,7 @@ export abstract class StatementPool {
     connection.sent.delete(work);
     this.retireIfUnfit(connection, work, error);
     if (!error) this.succeededAt = performance.now();
+    else if (error instanceof DatabaseError) noteStatement(error, work.statement.text);
     const fate = elsewhere ? 'elsewhere' : this.fateOf(work, error, client.lost);
     if (fate === 'again') this.enqueue(Object.assign(work, { failure: error! }));
     if (!connection.retired) this.fill(connection, this.size.depth);

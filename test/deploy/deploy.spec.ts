@@ -197,6 +197,14 @@ describe('the PostgreSQL of CloudNativePG', () => {
 describe('the image', () => {
   const dockerfile = readFileSync(path.join(DEPLOY, '..', 'Dockerfile'), 'utf8');
 
+  it('has the Node.js on which the tests run', () => {
+    const { scripts } = JSON.parse(readFileSync(path.join(DEPLOY, '../package.json'), 'utf8')) as {
+      scripts: { node24: string };
+    };
+    const [, tested] = /node@(\d+)\./.exec(scripts.node24)!;
+    expect(dockerfile).toMatch(new RegExp(`^ARG NODE_IMAGE=node:${tested}-`, 'm'));
+  });
+
   it('has a compile cache made by its own user, at the path where it looks for it', () => {
     const [, user, cache, code] =
       /^USER (\S+)\nRUN .*NODE_COMPILE_CACHE=\/app\/(\S+) node -e "([^"]+)"/m.exec(dockerfile)!;

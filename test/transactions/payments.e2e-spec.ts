@@ -1,319 +1,106 @@
-import { TYPE_WITH_CIRCLES, byPoolType } from '#values/types';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
-import { parseEther } from 'viem';
+import { type Hex, decodeFunctionData } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import { byPoolType } from '#values/types';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
-import { createIndexer } from '#indexer/indexer.setup';
-import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
-import { type Response, type SignedIn, TEN, TestApp, until, useApp, indexerSettings } from '../support/app';
-import { ChainBench } from '../support/chain/chain-bench';
-import { REPAIRING, addTransaction } from '../support/ledger';
-import type { Wallet } from '../support/wallet';
+import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
+import { addDraw } from '../support/chain/draws';
+import { addPosition, addTransaction, newHash } from '../support/ledger';
 
 const MAX = 2n ** 256n - 1n;
 const ten = BigInt(TEN);
-/** Seconds until a draw of these tests ends. */
-const DRAW_SECONDS = 3600n;
 
 interface Call {
   name: string;
   chainId: number;
-  to: `0x${string}`;
-  data: `0x${string}`;
+  to: string;
+  data: Hex;
   value: string;
 }
 
-/** A wallet does what the API says, and the indexer sees it on a real chain. */
+/** What an indexer has read is written by hand here; payments.deep-spec.ts sends calls to a chain. */
 describe('calls', () => {
-  const bench = new ChainBench();
-  const app = new TestApp();
-  let indexer: NestFastifyApplication;
-  /** Has tokens, but has let no contract take any. */
-  let client: DevClient;
+  const TOKEN = `0x${'7'.repeat(40)}`;
+  const app = useApp();
   let saver: SignedIn;
   let stranger: SignedIn;
-
   beforeAll(async () => {
-    await app.start({}, undefined, async (database) => {
-      await bench.start(database);
-      return bench.settings();
-    });
-    client = await connect(bench.anvil.url, devAccount(5));
-    saver = await app.signIn(devAccount(5) as unknown as Wallet);
-    stranger = await app.signIn();
-    await execute(client, 'TestToken', bench.deployment.token, 'mint', [saver.address, parseEther('1000')]);
-    const environment = indexerSettings(app.database.url, bench.settings());
-    indexer = await createIndexer(environment, pino({ level: 'silent' }));
-    await bench.atHead();
-  });
-  afterAll(async () => {
-    await indexer?.close();
-    await bench.stop();
-    await app.stop();
+    [saver, stranger] = [await app.signIn(), await app.signIn()];
+    await app.sql(`INSERT INTO chain_facts VALUES (1, 5, '${TOKEN}', 'USD', 18)`);
+    for (const contract of [CONTRACTS.cooperative, CONTRACTS.lottery])
+      await app.sql(`INSERT INTO chain_tokens VALUES ('${contract}', '${TOKEN}', 'USD', 18)`);
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, minimum)
+      VALUES ('cooperative', '${CONTRACTS.cooperative}', 0, 0, 1)`);
   });
 
-  /** Sends the calls one after another, as a wallet would. */
-  async function send({ body }: Response): Promise<string[]> {
-    const { calls } = body.data as { calls: Call[] };
-    let [block, last] = [0n, ''];
-    for (const { chainId, to, data, value } of calls) {
-      expect(chainId).toBe(client.chain.id);
-      const hash = await client.sendTransaction({ to, data, value: BigInt(value) });
-      const { status, blockNumber } = await receiptOf(client, hash);
-      expect(status).toBe('success');
-      [block, last] = [blockNumber, hash];
-    }
-    // The node may name an earlier block as its head for a moment.
-    await bench.atHead(block);
-    // It may also name a block before it tells its events. The indexer finds those later, by the contract's count.
-    await until(async () => (await app.sql(`SELECT FROM chain_events WHERE tx_hash = '${last}'`)).length > 0);
-    return calls.map(({ name }) => name);
-  }
-  const statuses = async (pool: string): Promise<Record<string, string>> =>
-    Object.fromEntries(
-      (await app.get(`/transactions?poolId=${pool}`, saver)).body.data.map(
-        ({ id, type, status }: Record<string, string>) => [type === 'DEPOSIT' ? id : type, status],
-      ),
-    );
-  const allowance = (spender: string): Promise<bigint> =>
-    read(client, 'TestToken', bench.deployment.token, 'allowance', [saver.address, spender]);
-  const newPool = (fields: Record<string, unknown> = {}): Promise<{ id: string; depositId: string }> =>
-    app.createPool(saver, { type: 'cooperative', ...fields });
-  const pending = (poolId: string, amount = TEN): Promise<{ id: string }> =>
-    addTransaction(app, { poolId, account: saver.address, amount, status: 'PENDING' });
+  const newPool = (): Promise<{ id: string; depositId: string }> =>
+    app.createPool(saver, { type: 'cooperative' });
   const calls = (pool: string, call: string, as = saver): Promise<Response> =>
     app.get(`/pools/${pool}/calls/${call}`, as);
-  /** Nothing is refused while the indexer has not looked for a while, as on a busy machine. */
-  const refusal = async (pool: string, call: string): Promise<Response> => {
-    let answer = await calls(pool, call);
-    for (let tries = 0; tries < 100 && answer.status === 200; tries++) answer = await calls(pool, call);
+  /** While the indexer has read and applied all blocks, and looks at the head again and again. */
+  async function atHead(ask: () => Promise<Response>): Promise<Response> {
+    await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
+      applied_number, state, beat_at) VALUES (5, '', 9, '', '2026-03-01', 9, 'synced', now())`);
+    let isDone = false;
+    const answer = ask().finally(() => (isDone = true));
+    await until(
+      async () => (await app.sql('UPDATE chain_cursor SET progress_at = now(), beat_at = now()'), isDone),
+    );
+    await app.sql('DELETE FROM chain_cursor');
     return answer;
-  };
+  }
 
-  it('a deposit with a transaction pays just that one', async () => {
+  it('approve exactly what a deposit takes, and name its transaction', async () => {
     const { id, depositId } = await newPool();
-    const { id: second } = await pending(id);
-    const answer = await calls(id, `deposit?transaction=${second}`);
-    expect(await send(answer)).toEqual(['approve', 'deposit']);
-    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING', [second]: 'CONFIRMED' });
-    expect(await allowance(bench.deployment.contracts.cooperative)).toBe(0n);
-
-    // In any case, and with the amount in any form.
-    await send(await calls(id, `deposit?transaction=${depositId.toUpperCase()}&amount=0${TEN}`));
-    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED', [second]: 'CONFIRMED' });
-  });
-
-  it('a deposit without one is a transaction of its own, and member and owner may pay', async () => {
-    const owner = await app.signIn();
-    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
-    await send(await calls(id, 'deposit?amount=7'));
-    const { body } = await app.get(`/transactions?poolId=${id}`, owner);
-    const found = body.data.map(({ amount, status }: Record<string, string>) => `${status} ${amount}`);
-    expect(found.sort()).toEqual(['CONFIRMED 7', `PENDING ${TEN}`]);
-  });
-
-  it('withdraw and claim pay out what the wallet has', async () => {
-    const { id, depositId } = await newPool();
-    await send(await calls(id, `deposit?transaction=${depositId}`));
-    // Yield is shared by the seconds that the money was there.
-    await bench.rpc('evm_increaseTime', 60);
-    await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
-    expect(await send(await calls(id, 'claim'))).toEqual(['claimYield']);
-    expect(await send(await calls(id, `withdraw?amount=${ten - 1n}`))).toEqual(['withdraw']);
-    expect(await statuses(id)).toEqual({
-      [depositId]: 'CONFIRMED',
-      YIELD_CLAIM: 'CONFIRMED',
-      WITHDRAWAL: 'CONFIRMED',
-    });
-    expect((await app.get(`/pools/${id}`, saver)).body.data.balance).toBe('1');
-    for (const [call, code] of [
-      ['withdraw?amount=2', 'insufficient_balance'],
-      ['claim', 'nothing_to_claim'],
-    ])
-      expect((await refusal(id, call)).body.code).toBe(code);
-    const { body } = await app.get(`/transactions?poolId=${id}&type=WITHDRAWAL`, saver);
-    expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
-  });
-
-  it('nothing is refused for what the ledger says while it lacks events of the contract alone', async () => {
-    const { id, depositId } = await newPool();
-    await send(await calls(id, `deposit?transaction=${depositId}`));
-    await app.sql(
-      `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-       VALUES ($1, 1, '0x', '2026-01-01', 'quarantined', 'a test')`,
-      [bench.deployment.contracts.cooperative.toLowerCase()],
-    );
-    // Its last event is behind the place from where it is read on, and another block behind that.
-    await bench.rpc('evm_mine');
-    await bench.atHead();
-    const [last] = await app.sql<{ number: number; time: Date }>(
-      'SELECT block_number::int AS number, block_time AS time FROM chain_events ORDER BY block_number DESC LIMIT 1',
-    );
-    const position = async (): Promise<unknown> => {
-      const { blockNumber, blockTime } = (await app.get(`/pools/${id}/position`, saver)).body.data;
-      const [listed] = (await app.get('/users/me/positions', saver)).body.data;
-      expect(listed).toMatchObject({ blockNumber, blockTime });
-      return [blockNumber, blockTime];
-    };
-    try {
-      expect((await calls(id, `withdraw?amount=${ten + 1n}`)).status).toBe(200);
-      expect((await calls(id, 'claim')).status).toBe(200);
-      expect(await position()).toEqual([last.number, last.time.toISOString()]);
-    } finally {
-      await app.sql('DELETE FROM chain_contracts_apart');
-    }
-    expect((await refusal(id, `withdraw?amount=${ten + 1n}`)).body.code).toBe('insufficient_balance');
-    expect(await position()).not.toEqual([last.number, last.time.toISOString()]);
-  });
-
-  it('whoever has money in a pool gets it out: who has left, and who paid in from outside', async () => {
-    const owner = await app.signIn();
-    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
-    await send(await calls(id, 'deposit?amount=7'));
-    const left = await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: saver });
-    expect(left.status).toBe(200);
-    expect((await app.get(`/pools/${id}`, saver)).status).toBe(403);
-    const { id: others } = await app.createPool(owner, { type: 'cooperative' });
-    await execute(client, 'TestToken', bench.deployment.token, 'approve', [
-      bench.deployment.contracts.cooperative,
-      7n,
+    const { body } = await calls(id, `deposit?transaction=${depositId.toUpperCase()}&amount=0${TEN}`);
+    const [approval, payment, ...others] = body.data.calls as Call[];
+    expect(others).toEqual([]);
+    expect([approval, payment]).toMatchObject([
+      { name: 'approve', to: TOKEN, chainId: 5, value: '0' },
+      { name: 'deposit', to: CONTRACTS.cooperative, chainId: 5, value: '0' },
     ]);
-    expect((await calls(others, 'withdraw?amount=7')).status).toBe(403);
-    await bench.call(client, 'deposit', [bytes16(others), bytes16('0'.repeat(32)), 7n]);
-    await bench.atHead();
-    for (const pool of [id, others]) {
-      // Nobody else, and nothing that pays in.
-      expect((await calls(pool, 'withdraw?amount=7', stranger)).status).toBe(403);
-      expect((await calls(pool, 'claim', stranger)).status).toBe(403);
-      expect((await calls(pool, 'deposit?amount=7')).status).toBe(403);
-      await bench.rpc('evm_increaseTime', 60);
-      await bench.call(bench.owner, 'accrueYield', [bytes16(pool), 5n, 100]);
-      expect(await send(await calls(pool, 'withdraw?amount=7'))).toEqual(['withdraw']);
-      // What it earned, though the balance is zero.
-      expect(await send(await calls(pool, 'claim'))).toEqual(['claimYield']);
-      const { balance, claimed } = (await app.get(`/pools/${pool}/position`, saver)).body.data;
-      expect([balance, claimed]).toEqual(['0', '4']);
-    }
-  });
-
-  it('what the contract must refuse is refused, and nothing that it may accept', async () => {
-    const { cooperative } = bench.deployment.contracts;
-    const { id, depositId } = await newPool();
-    await send(await calls(id, `deposit?transaction=${depositId}`));
-    await app.sql('UPDATE chain_contracts SET minimum = 10 WHERE address = $1', [cooperative.toLowerCase()]);
-    try {
-      const refused = await calls(id, 'deposit?amount=9');
-      expect([refused.status, refused.body.code, refused.body.details]).toEqual([
-        400,
-        'below_minimum',
-        [{ field: 'amount', message: 'must be at least 10' }],
-      ]);
-      expect((await calls(id, 'deposit?amount=10')).status).toBe(200);
-      const part = await refusal(id, 'withdraw?amount=9');
-      expect([part.body.code, part.body.details[0].message]).toEqual([
-        'below_minimum',
-        `must be at least 10, or all: ${TEN}`,
-      ]);
-      expect(await send(await calls(id, `withdraw?amount=${ten - 9n}`))).toEqual(['withdraw']);
-      // It empties the account.
-      expect((await calls(id, 'withdraw?amount=9')).status).toBe(200);
-    } finally {
-      await app.sql('UPDATE chain_contracts SET minimum = 1');
-    }
-    // A payment of his is on its way, or the ledger is behind the head: only the chain can tell.
-    const { id: second } = await pending(id, '5');
-    await app.post(`/transactions/${second}/sent`, { hash: `0x${'7'.repeat(64)}` }, saver);
-    expect((await calls(id, 'withdraw?amount=14')).status).toBe(200);
-    await app.send({ method: 'DELETE', url: `/transactions/${second}/sent`, as: saver });
-    await execute(client, 'TestToken', bench.deployment.token, 'approve', [cooperative, 5n]);
-    const asking = calls(id, 'withdraw?amount=14');
-    await bench.call(client, 'deposit', [bytes16(id), bytes16('0'.repeat(32)), 5n]);
-    expect((await asking).status).toBe(200);
-    bench.proxy.faults.http = () => 'hang';
-    try {
-      expect((await calls(id, 'withdraw?amount=15')).status).toBe(200);
-    } finally {
-      bench.proxy.faults = {};
-    }
-  });
-
-  it('a deposit that is announced only gives an outsider nothing', async () => {
-    const { id } = await app.createPool(await app.signIn(), { type: 'cooperative' });
-    await pending(id);
-    for (const call of ['withdraw?amount=1', 'claim']) expect((await calls(id, call)).status).toBe(403);
-  });
-
-  it('goes to the contract of the pool, whichever new pools get', async () => {
-    const { individual: other } = bench.deployment.contracts;
-    const { id, depositId } = await newPool();
-    await app.sql(`BEGIN; ${REPAIRING};
-      UPDATE pools SET contract_address = '${other.toLowerCase()}' WHERE id = '${id}'; COMMIT`);
-    const goesThere = async (call: string): Promise<void> => {
-      const { body } = await calls(id, call);
-      expect((body.data.calls as Call[]).at(-1)!.to).toBe(other.toLowerCase());
-    };
-    await goesThere(`deposit?transaction=${depositId}`);
-    expect(await send(await calls(id, `deposit?transaction=${depositId}`))).toHaveLength(2);
-    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED' });
-    await bench.rpc('evm_increaseTime', 60);
-    await execute(bench.owner, 'TestToken', bench.deployment.token, 'approve', [other, 500n]);
-    await execute(bench.owner, 'SavingsPool', other, 'accrueYield', [bytes16(id), 500n, 100]);
-    for (const call of ['withdraw?amount=1', 'claim']) await goesThere(call);
-  });
-
-  it('a repeated request to create a pool gives the same deposit', async () => {
-    const create = (): Promise<Response> =>
-      app.post('/pools', { type: 'individual', initialDeposit: TEN }, saver, { 'idempotency-key': 'one' });
-    const [first, second] = [await create(), await create()];
-    expect(second.body).toEqual(first.body);
-    const { id, depositId } = first.body.data as Record<string, string>;
-    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING' });
-  });
-
-  describe('tickets', () => {
-    const tickets = (count: string | bigint, as = saver): Promise<Response> =>
-      app.get(`/lottery/calls/tickets?count=${count}`, as);
-    const NO_DRAW = { success: false, error: 'No draw is open', code: 'no_open_draw' };
-
-    async function openDraw(price: bigint): Promise<bigint> {
-      const { timestamp } = await bench.owner.getBlock();
-      await bench.lottery(bench.owner, 'openDraw', [price, timestamp + DRAW_SECONDS]);
-      await bench.atHead();
-      return bench.currentDraw();
-    }
-
-    it('are bought in the current draw, until its time has come', async () => {
-      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
-      const draw = await openDraw(parseEther('2'));
-      expect(await send(await tickets(3n))).toEqual(['approve', 'buyTickets']);
-      const { lottery } = bench.deployment.contracts;
-      expect(await read(client, 'LotteryPool', lottery, 'ticketsOf', [draw, saver.address])).toBe(3n);
-      expect((await app.get('/lottery/current', saver)).body.data.totalTickets).toBe(3);
-      expect(await allowance(lottery)).toBe(0n);
-
-      // The sale is over by the chain's time, though the draw is not closed.
-      await bench.rpc('evm_increaseTime', Number(DRAW_SECONDS));
-      await bench.mine(1);
-      await bench.atHead();
-      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
-      await bench.lottery(bench.owner, 'closeDraw', [draw]);
-      await bench.atHead();
-      expect((await tickets(1n)).status).toBe(404);
-      await bench.mine(2);
-      await bench.lottery(bench.owner, 'completeDraw', [draw]);
+    const { args } = decodeFunctionData({ abi: tokenAbi, data: approval.data });
+    expect([String(args[0]).toLowerCase(), args[1]]).toEqual([CONTRACTS.cooperative, ten]);
+    expect(decodeFunctionData({ abi: savingsPoolAbi, data: payment.data })).toEqual({
+      functionName: 'deposit',
+      args: [bytes16(id), bytes16(depositId), ten],
     });
+  });
 
-    it('cost no more than an amount can be', async () => {
-      await openDraw(2n);
-      expect((await tickets(MAX / 2n)).status).toBe(200);
-      for (const count of [MAX / 2n + 1n, MAX, '0', '-1', '1.5', '', MAX + 1n]) {
-        const { status, body } = await tickets(count);
-        expect([status, body.details[0].field]).toEqual([400, 'count']);
-      }
-      expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
-    });
+  it('are refused for what the contract would refuse, and for nothing that it may accept', async () => {
+    const { id } = await newPool();
+    await addPosition(app, id, saver.address, { balance: 100, deposited: 100, owed: 3 });
+    const [unknown, known] = [calls, (...args: [string, string]) => atHead(() => calls(...args))];
+    await app.sql('UPDATE chain_contracts SET minimum = 10');
+    for (const [ask, call, outcome] of [
+      [unknown, 'deposit?amount=9', 'must be at least 10'],
+      [unknown, 'deposit?amount=10', 200],
+      [known, 'withdraw?amount=101', 'must be at most 100'],
+      [unknown, 'withdraw?amount=101', 200],
+      [known, 'withdraw?amount=9', 'must be at least 10, or all: 100'],
+      [known, 'withdraw?amount=100', 200],
+      [known, 'claim', 200],
+    ] as const) {
+      const { status, body } = await ask(id, call);
+      expect([call, body.details?.[0].message ?? status]).toEqual([call, outcome]);
+    }
+    await app.sql('UPDATE positions SET owed = 0, balance = 9');
+    expect((await known(id, 'withdraw?amount=9')).status).toBe(200);
+    expect((await known(id, 'claim')).body.code).toBe('nothing_to_claim');
+    await app.sql('UPDATE chain_contracts SET minimum = 1');
+  });
+
+  it('tickets cost no more than an amount can be', async () => {
+    await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [CONTRACTS.lottery]);
+    await addDraw(app, 1, { status: 'ACTIVE', drawTime: '2999-01-01', contract: CONTRACTS.lottery });
+    const tickets = (count: bigint | string) => app.get(`/lottery/calls/tickets?count=${count}`, saver);
+    const most = await atHead(() => tickets(MAX / 5n));
+    expect((most.body.data.calls as Call[]).map(({ name }) => name)).toEqual(['approve', 'buyTickets']);
+    for (const count of [MAX / 5n + 1n, MAX, '0', '-1', '1.5', '', MAX + 1n]) {
+      const { status, body } = await atHead(() => tickets(count));
+      expect([status, body.details[0].field]).toEqual([400, 'count']);
+    }
+    expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
   });
 
   describe('refuses', () => {
@@ -336,7 +123,9 @@ describe('calls', () => {
       expect((await calls(pool.id, `deposit?amount=${MAX}`)).body.data.calls.at(-1).data).toContain(
         'f'.repeat(64),
       );
-      expect((await refusal(pool.id, `withdraw?amount=${MAX}`)).body.code).toBe('insufficient_balance');
+      expect((await atHead(() => calls(pool.id, `withdraw?amount=${MAX}`))).body.code).toBe(
+        'insufficient_balance',
+      );
     });
 
     it('an amount that is not that of the transaction', async () => {
@@ -364,7 +153,10 @@ describe('calls', () => {
 
     it('a deposit that is confirmed or expired', async () => {
       const { id, depositId } = await newPool();
-      await send(await calls(id, `deposit?transaction=${depositId}`));
+      await app.sql(
+        `UPDATE transactions SET status = 'CONFIRMED', tx_hash = $2, block_number = 1, log_index = 0 WHERE id = $1`,
+        [depositId, newHash()],
+      );
       const { id: expired } = await addTransaction(app, {
         poolId: id,
         account: saver.address,
@@ -375,27 +167,6 @@ describe('calls', () => {
         expect([status, body.error]).toEqual([409, 'The deposit is not pending']);
       }
     });
-  });
-
-  it('the configuration names chain, token and contracts', async () => {
-    const { body, headers } = await app.get('/config');
-    const lower = Object.entries(bench.deployment.contracts).map(([type, at]) => [type, at.toLowerCase()]);
-    expect(body.data).toMatchObject({
-      chainId: client.chain.id,
-      chain: { id: client.chain.id, currency: { symbol: 'ETH', decimals: 18 } },
-      token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
-      contracts: Object.fromEntries(lower),
-      contractMinimums: byPoolType(() => '1'),
-      contractCalls: Object.fromEntries(
-        lower.map(([type, at]) => [
-          at,
-          type === TYPE_WITH_CIRCLES
-            ? ['open', 'join', 'contribute', 'payout', 'refund', 'endRound', 'cancel']
-            : ['deposit', 'withdraw', 'claim', 'compounding'],
-        ]),
-      ),
-    });
-    expect(headers['cache-control']).toBe('public, max-age=60');
   });
 });
 

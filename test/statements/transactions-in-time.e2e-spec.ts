@@ -120,14 +120,18 @@ describe('transactions of repositories', () => {
   it.each(['read', 'write'] as const)('a %s is unavailable in time while nothing arrives', async (kind) => {
     await transactions[kind]((manager) => manager.query(COUNT));
     network.hold('requests');
-    limit(pool, QUICK);
+    limit(pool, { sendMs: QUICK.sendMs });
     try {
-      const work = (): Promise<unknown> =>
-        transactions[kind]((manager) => manager.query(kind === 'read' ? COUNT : INSERT));
+      const work = (): Promise<unknown> => {
+        // It was requested so long ago that its answer is due in a moment.
+        jest.spyOn(performance, 'now').mockReturnValueOnce(performance.now() - limits.answerMs + 700);
+        return transactions[kind]((manager) => manager.query(kind === 'read' ? COUNT : INSERT));
+      };
       // More than there are connections.
       const answers = await Promise.all(Array.from({ length: PARALLEL }, () => answer(work())));
       expect(answers).toEqual(Array(PARALLEL).fill('unavailable'));
     } finally {
+      jest.restoreAllMocks();
       limit(pool, PATIENT);
       network.deliver();
     }

@@ -1,3 +1,4 @@
+import { LIMITS } from '#platform/postgres/budget';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { namedStatementSettings, poolSizes } from './data-source';
 
@@ -28,4 +29,11 @@ it('named statements have the limits of the budget, in ms', () => {
   const { lock_timeout, statement_timeout } = namedStatementSettings(new PostgresSettings());
   // From the moment of sending, which may be 1500 ms after the request.
   expect({ lock_timeout, statement_timeout }).toEqual({ lock_timeout: '800', statement_timeout: '2500' });
+});
+
+it('limits are reached one after the other, within the five seconds of an answer', () => {
+  const { amongOthersMs, lockMs, standbyMs, sendMs, resendMs, deadlineMs, runningMs, answerMs } = LIMITS;
+  const line = [amongOthersMs, lockMs, standbyMs, sendMs, resendMs, deadlineMs, runningMs, answerMs, 5000];
+  expect(line).toEqual([...new Set(line)].sort((a, b) => a - b));
+  expect(sendMs + lockMs).toBeLessThan(runningMs);
 });

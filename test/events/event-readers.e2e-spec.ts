@@ -6,7 +6,7 @@ import { WebhookFanOut } from '#features/webhooks/webhook-fan-out';
 import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { readable } from '../support/events/outbox';
-import { verify } from '../support/events/receiver';
+import { verify } from '../support/events/webhooks';
 
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 

@@ -8,7 +8,7 @@ import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { readable, storedCursor } from '../support/events/outbox';
-import { verify } from '../support/events/receiver';
+import { verify } from '../support/events/webhooks';
 import { NEW_TOPIC, goalsModule, newer } from '../support/versions';
 
 const HOUR_MS = 3_600_000;

@@ -6,7 +6,7 @@ import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { emptyOutbox, hold, publish, readBehind, readable, storedCursor } from '../support/events/outbox';
-import { verify } from '../support/events/receiver';
+import { verify } from '../support/events/webhooks';
 import { namesOf, tell } from '../support/processes/second-process';
 import { siweMessage } from '../support/wallet';
 

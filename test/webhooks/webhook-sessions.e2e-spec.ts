@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { type Response, until, useApp } from '../support/app';
-import { Webhooks } from '../support/events/webhook-user';
+import { Webhooks } from '../support/events/webhooks';
 
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const webhooks = new Webhooks(app);

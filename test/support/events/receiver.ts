@@ -1,9 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Database } from '#platform/database/database';
-import { FINISH_CHALLENGE } from '#features/webhooks/challenges.sql';
-import { type TestApp, until } from '../app';
 
 export interface Received {
   url: string;
@@ -11,23 +8,30 @@ export interface Received {
   body: string;
 }
 
+type Answer = (response: ServerResponse, request: Received) => void;
+
 /** A server that takes webhooks, as a customer would write it. */
 export class Receiver {
   /** All but challenges. */
   readonly received: Received[] = [];
   readonly challenges: Received[] = [];
   /** What it answers. */
-  answer: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end();
-  answerChallenge: typeof this.answer = (response, { body }) => {
+  answer: Answer = (response) => response.writeHead(204).end();
+  answerChallenge: Answer = (response, { body }) => {
     const { challenge } = JSON.parse(body) as { challenge: string };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ challenge }));
   };
   /** Requests that are not answered yet, and the most of them at once. */
   private unanswered = 0;
   mostUnanswered = 0;
+  /** Requests whose client gave up before they were answered. */
+  lost = 0;
   private readonly server: Server = createServer((request, response) => {
     this.mostUnanswered = Math.max(this.mostUnanswered, ++this.unanswered);
-    response.on('close', () => this.unanswered--);
+    response.on('close', () => {
+      this.unanswered--;
+      if (!response.writableEnded) this.lost++;
+    });
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
@@ -41,9 +45,10 @@ export class Receiver {
   /** Connections, also those without a request. */
   connections = 0;
 
-  async start(host = '127.0.0.1'): Promise<this> {
+  /** At every address of this machine, 127.1.2.3 too. */
+  async start(): Promise<this> {
     this.server.on('connection', () => this.connections++);
-    await new Promise<void>((resolve) => this.server.listen(0, host, resolve));
+    await new Promise<void>((resolve) => this.server.listen(0, '0.0.0.0', resolve));
     return this;
   }
 
@@ -52,11 +57,31 @@ export class Receiver {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}/hook`;
+    return this.urlAt('127.0.0.1');
+  }
+
+  urlAt(host: string): string {
+    return `http://${host}:${this.port}/hook`;
   }
 
   get events(): Record<string, unknown>[] {
     return this.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  }
+
+  /** The test events that came. */
+  get tests(): Received[] {
+    return this.received.filter(({ body }) => body.includes('"topic":"test"'));
+  }
+
+  /** Answers nothing of this kind from now on. @returns what answers all of it, as before, and what comes later */
+  hold(kind: 'answer' | 'answerChallenge' = 'answer'): () => void {
+    const usual = this[kind];
+    const held: (() => void)[] = [];
+    this[kind] = (...given) => void held.push(() => usual(...given));
+    return () => {
+      this[kind] = usual;
+      for (const answer of held.splice(0)) answer();
+    };
   }
 
   async stop(): Promise<void> {
@@ -78,17 +103,4 @@ export function isSigned({ headers, body }: Received, secret: string): boolean {
     headers['webhook-signature'] === standard &&
     createHmac('sha256', secret).update(`${time}.${body}`).digest('hex') === given
   );
-}
-
-/** Waits until the receiver has answered the challenge. */
-export const verified = (app: TestApp, id: string): Promise<unknown> =>
-  until(
-    async () => (await app.sql(`SELECT FROM webhooks WHERE id = $1 AND status = 'ACTIVE'`, [id])).length > 0,
-  );
-
-/** As if it had answered, where nobody listens. */
-export async function verify(app: TestApp, id: string): Promise<void> {
-  const [{ url }] = await app.sql<{ url: string }>('SELECT url FROM webhooks WHERE id = $1', [id]);
-  const challenge = { webhook: id, url, error: null, slow: false, network: null };
-  await app.nest.get(Database).write(FINISH_CHALLENGE, challenge);
 }

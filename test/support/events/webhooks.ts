@@ -1,33 +1,101 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { v7 as uuidv7 } from 'uuid';
-import type { TestApp } from '../app';
+import { Database } from '#platform/database/database';
+import { FINISH_CHALLENGE } from '#features/webhooks/challenges.sql';
+import { type Response, type SignedIn, type TestApp, until } from '../app';
+import { Receiver } from './receiver';
 
-/** Takes webhooks at every address of this machine, 127.1.2.3 too, and answers when it is told to. */
-export class SlowReceiver {
-  readonly held: ServerResponse[] = [];
-  /** Requests whose client has given up. */
-  lost = 0;
-  private readonly server = createServer((request, response) => {
-    this.held.push(response);
-    response.on('close', () => void (this.lost += response.writableEnded ? 0 : 1));
-    request.resume();
-  });
+export interface CreatedWebhook {
+  id: string;
+  secret: string;
+}
 
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '0.0.0.0', resolve));
-    return this;
+export interface Delivery {
+  id: string;
+  eventId: string;
+  topic: string;
+  status: string;
+  attempts: number;
+  lastStatus: number | null;
+  lastError: string | null;
+  nextAttemptAt: string | null;
+  deliveredAt: string | null;
+}
+
+/** Webhooks of a user who is new in each test, and the servers that they lead to. */
+export class Webhooks {
+  owner: SignedIn;
+  private readonly receivers: Receiver[] = [];
+
+  constructor(private readonly app: TestApp) {
+    // Consumers begin with what comes after them.
+    beforeAll(() => until(async () => (await app.sql('SELECT FROM outbox_consumers')).length > 0));
+    beforeEach(async () => {
+      this.owner = await app.signIn();
+    });
+    afterEach(async () => {
+      await app.sql('DELETE FROM webhooks');
+      for (const each of this.receivers.splice(0)) await each.stop();
+    });
   }
 
-  url(host: string): string {
-    return `http://${host}:${(this.server.address() as AddressInfo).port}/`;
+  async receiver(): Promise<Receiver> {
+    const started = await new Receiver().start();
+    this.receivers.push(started);
+    return started;
   }
 
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+  send(method: string, url: string, body?: unknown, as: { token: string } = this.owner): Promise<Response> {
+    return this.app.send({ method, url, body, as });
   }
+
+  /** One that has to prove itself. */
+  async create(url: string, fields: object = {}): Promise<CreatedWebhook> {
+    const { status, body } = await this.send('POST', '/webhooks', { url, ...fields });
+    expect(status).toBe(201);
+    return body.data as CreatedWebhook;
+  }
+
+  /** One that is ACTIVE. */
+  async subscribe(url: string, fields: object = {}): Promise<CreatedWebhook> {
+    const created = await this.create(url, fields);
+    await (this.receivers.some((each) => each.url === url) ? verified : verify)(this.app, created.id);
+    return created;
+  }
+
+  async shown(id: string): Promise<Record<string, unknown>> {
+    return (await this.send('GET', `/webhooks/${id}`)).body.data as Record<string, unknown>;
+  }
+
+  async deliveries(id: string): Promise<Delivery[]> {
+    return (await this.send('GET', `/webhooks/${id}/deliveries`)).body.data as Delivery[];
+  }
+
+  /** The newest one; undefined if there is none. */
+  async delivery(id: string): Promise<Delivery> {
+    return (await this.deliveries(id))[0];
+  }
+
+  retry(id: string, delivery: string): Promise<Response> {
+    return this.send('POST', `/webhooks/${id}/deliveries/${delivery}/retry`);
+  }
+
+  async test(id: string): Promise<void> {
+    expect((await this.send('POST', `/webhooks/${id}/test`)).status).toBe(202);
+  }
+}
+
+/** Waits until the receiver has answered the challenge. */
+export const verified = (app: TestApp, id: string): Promise<unknown> =>
+  until(
+    async () => (await app.sql(`SELECT FROM webhooks WHERE id = $1 AND status = 'ACTIVE'`, [id])).length > 0,
+  );
+
+/** As if it had answered, where nobody listens. */
+export async function verify(app: TestApp, id: string): Promise<void> {
+  const [{ url }] = await app.sql<{ url: string }>('SELECT url FROM webhooks WHERE id = $1', [id]);
+  const challenge = { webhook: id, url, error: null, slow: false, network: null };
+  await app.nest.get(Database).write(FINISH_CHALLENGE, challenge);
 }
 
 /** ACTIVE webhooks of users of their own, ten each, with events that wait. @param set what their rows are to have */

@@ -1,7 +1,9 @@
 import { createSocket } from 'node:dgram';
 
 /** IPv4 and IPv6 addresses of a name, as bytes in hex: 7f000001. An alias has those of the name that it leads to. */
-export type Records = Record<string, { a?: string[]; aaaa?: string[]; alias?: string }>;
+type Addresses = { a?: string[]; aaaa?: string[]; alias?: string };
+/** What is known of names. Questions about one that is `silent` get no answer. */
+export type Records = Record<string, Addresses | 'silent'>;
 
 /** A name server on UDP (RFC 1035) that knows a few names. */
 export class NameServer {
@@ -11,9 +13,10 @@ export class NameServer {
   constructor(private readonly records: Records) {}
 
   async start(): Promise<this> {
-    this.socket.on('message', (query, { port, address }) =>
-      this.socket.send(this.answer(query), port, address),
-    );
+    this.socket.on('message', (query, { port, address }) => {
+      const answer = this.answer(query);
+      if (answer) this.socket.send(answer, port, address);
+    });
     await new Promise<void>((resolve) => this.socket.bind(0, '127.0.0.1', resolve));
     return this;
   }
@@ -26,7 +29,7 @@ export class NameServer {
     this.socket.close();
   }
 
-  private answer(query: Buffer): Buffer {
+  private answer(query: Buffer): Buffer | undefined {
     const labels: string[] = [];
     let at = 12;
     for (; query[at] !== 0; at += query[at] + 1)
@@ -34,13 +37,14 @@ export class NameServer {
     const type = query.readUInt16BE(at + 1);
     const name = labels.join('.').toLowerCase();
     this.asked.push(`${type === 28 ? 'AAAA' : 'A'} ${name}`);
+    if (this.records[name] === 'silent') return undefined;
     const answers: Buffer[] = [];
     let owner = name;
-    for (let alias = this.records[owner]?.alias; alias; alias = this.records[owner]?.alias) {
+    for (let { alias } = this.of(owner); alias; { alias } = this.of(owner)) {
       answers.push(record(owner, 5, encoded(alias)));
       owner = alias;
     }
-    for (const bytes of this.records[owner]?.[type === 28 ? 'aaaa' : 'a'] ?? [])
+    for (const bytes of this.of(owner)[type === 28 ? 'aaaa' : 'a'] ?? [])
       answers.push(record(owner, type, Buffer.from(bytes, 'hex')));
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
@@ -48,6 +52,11 @@ export class NameServer {
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(answers.length, 6);
     return Buffer.concat([header, query.subarray(12, at + 5), ...answers]);
+  }
+
+  private of(name: string): Addresses {
+    const known = this.records[name] ?? {};
+    return known === 'silent' ? {} : known;
   }
 }
 

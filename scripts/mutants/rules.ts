@@ -1967,7 +1967,7 @@ const WEBHOOKS: Mutant[] = [
     file: 'src/features/webhooks/deliveries.sql.ts',
     find: 'CASE WHEN previous_secret_until > now() THEN previous_secret END',
     replace: 'CASE WHEN previous_secret_until < now() THEN previous_secret END',
-    tests: ['test/webhooks/webhook-changes', 'test/webhooks/webhooks'],
+    tests: ['test/webhooks/webhook-tests'],
   },
   {
     id: 'webhook-retries',
@@ -2030,7 +2030,7 @@ const WEBHOOKS: Mutant[] = [
     file: 'src/features/receivers/webhook-client.ts',
     find: 'if (!addresses.every(({ address }) => isPublicAddress(address)))',
     replace: 'if (!addresses.some(({ address }) => isPublicAddress(address)))',
-    tests: ['test/webhooks/webhook-names', 'test/webhooks/webhook-targets'],
+    tests: ['test/webhooks/webhook-client'],
   },
   {
     id: 'webhook-private-address',
@@ -2048,7 +2048,7 @@ const WEBHOOKS: Mutant[] = [
     file: 'src/features/receivers/webhook-client.ts',
     find: 'status >= 200 && status < 300 ? check(text)',
     replace: 'status >= 200 && status < 400 ? check(text)',
-    tests: ['test/webhooks/webhook-targets', 'test/webhooks/webhooks'],
+    tests: ['test/webhooks/webhook-client'],
   },
   {
     id: 'webhook-https',
@@ -2057,7 +2057,7 @@ const WEBHOOKS: Mutant[] = [
     file: 'src/features/receivers/webhook-target.ts',
     find: "url.protocol === 'http:' && environment.NODE_ENV !== 'production'",
     replace: "url.protocol === 'http:'",
-    tests: ['test/webhooks/webhook-targets', 'src/features/receivers'],
+    tests: ['src/features/receivers/webhook-target'],
   },
   {
     id: 'webhook-fairness',

@@ -17,7 +17,6 @@ beforeAll(async () => {
   await addTransaction(app, { poolId, account: other.address });
   await accrue(app, poolId, '5', 300);
 });
-afterEach(async () => expect(await differences(app)).toEqual([]));
 
 const DERIVED = ['balance', 'pending_balance', 'total_yield', 'claimed_yield', 'apr_bps', 'member_count'];
 const COUNTS = ['deposit_count', 'withdrawal_count', 'claim_count'];
@@ -102,8 +101,9 @@ describe('the database refuses what totals would not follow', () => {
     await app.sql(`BEGIN; SET LOCAL savings.creating = on;
       INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
       VALUES ('${row.id}', '${poolId}', 'DEPOSIT', 'PENDING', '${owner.address}', 5, now()); COMMIT`);
-    // It has no effect: the check after each test finds correct totals.
+    // It has no effect: the totals count the row.
     expect((await app.sql('SELECT FROM transactions WHERE id = $1', [row.id])).length).toBe(1);
+    expect(await differences(app)).toEqual([]);
   });
 });
 
@@ -199,3 +199,5 @@ it.each([0, 1, 700, 4_294_967_295])('an apr of %s hundredths of a percent is sho
   expect((await app.get('/analytics/user', user)).body.data.averageAPR).toBe(bps / 100);
   await app.sql('DELETE FROM yield_accruals WHERE pool_id = $1', [pool.id]);
 });
+
+it('has left all totals right', async () => expect(await differences(app)).toEqual([]));

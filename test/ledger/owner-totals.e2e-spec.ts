@@ -1,10 +1,18 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { valuesOf } from '#platform/postgres/statement';
 import { USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import { LIST_POOLS } from '#features/pools/pools.sql';
 import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
-import { INSERT_ROW, accrue, addTransaction, ledgerRow, rowValues } from '../support/ledger';
+import {
+  INSERT_ROW,
+  IS_BLOCKED,
+  accrue,
+  addTransaction,
+  connectAs,
+  ledgerRow,
+  rowValues,
+} from '../support/ledger';
 import { differences } from '../support/recount';
 
 const app = useApp();
@@ -64,12 +72,7 @@ it('pools that others than POST /pools insert and delete are counted', async () 
 });
 
 describe('locks', () => {
-  const connect = async (application: string): Promise<Client> => {
-    const client = new Client({ connectionString: app.database.url, application_name: application });
-    await client.connect();
-    return client;
-  };
-  const IS_BLOCKED = 'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
+  const connect = (application: string): Promise<Client> => connectAs(app, application);
 
   /** Whether the statement, once it waits for the owner's day, holds his sums already. */
   async function holdsSums(text: string, values: unknown[]): Promise<boolean> {

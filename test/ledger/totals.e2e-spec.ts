@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { POOL_TYPES } from '#values/types';
 import { type SignedIn, TEN, until, useApp } from '../support/app';
 import { urlAs } from '../support/database';
-import { INSERT_ROW, REPAIRING, ledgerRow, rowValues } from '../support/ledger';
+import { INSERT_ROW, IS_BLOCKED, REPAIRING, connectAs, ledgerRow, rowValues } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { SEED } from '../support/random';
 import { perform, step, user } from '../support/verify/random-ledger';
@@ -24,9 +24,6 @@ beforeAll(async () => {
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );
 });
-
-/** A row if the backend waits for a lock. */
-const IS_BLOCKED = 'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
 
 const analytics = async (): Promise<any> => (await app.get('/analytics/pools', reader)).body.data;
 
@@ -80,12 +77,8 @@ afterAll(() => Promise.all(idle.splice(0).map((client) => client.end().catch(() 
 
 async function connected(): Promise<Client> {
   if (idle.length === MOST_IDLE) return idle.shift()!;
-  const client = new Client({
-    connectionString: app.database.url,
-    application_name: ++connections % 3 === 0 ? 'indexer' : 'writer',
-  });
+  const client = await connectAs(app, ++connections % 3 === 0 ? 'indexer' : 'writer');
   client.on('error', () => undefined); // it is killed below
-  await client.connect();
   return client;
 }
 
@@ -200,11 +193,7 @@ it(`totals equal a recount after concurrent writes, rollbacks and killed connect
 
 it('two transactions that share a shard do not deadlock when they create pools of the same types in different orders', async () => {
   const like = (await app.createPool(users[0])).id as string;
-  const connect = async (): Promise<Client> => {
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
-    return client;
-  };
+  const connect = (): Promise<Client> => connectAs(app);
   const shardOf = async (client: Client): Promise<number> =>
     (await client.query<{ shard: number }>('SELECT pool_totals_shard() AS shard')).rows[0].shard;
   const create = (client: Client, type: string): Promise<unknown> =>
@@ -258,9 +247,8 @@ describe('of two concurrent writers of a pool, the second sees what the first wr
 
   /** The second statement starts and waits while the transaction of the first is open. */
   async function race(first: Query, second: Query): Promise<void> {
-    const clients = [0, 1].map(() => new Client({ connectionString: app.database.url }));
+    const clients = [await connectAs(app), await connectAs(app)];
     const [one, two] = clients;
-    await Promise.all(clients.map((client) => client.connect()));
     try {
       const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await one.query('BEGIN');

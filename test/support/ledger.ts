@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { TestApp } from './app';
 
@@ -20,6 +21,17 @@ export interface LedgerRow {
 
 /** With it the rest of the transaction may change derived data, if its role owns the tables. */
 export const REPAIRING = `SELECT set_config('savings.repair', pg_current_xact_id()::text, true)`;
+
+/** A row if the backend waits for a lock. */
+export const IS_BLOCKED =
+  'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
+
+/** A connection of its own. Which row of a total it writes depends on the application's name. */
+export async function connectAs(app: TestApp, application?: string): Promise<Client> {
+  const client = new Client({ connectionString: app.database.url, application_name: application });
+  await client.connect();
+  return client;
+}
 
 let counter = 0;
 /** A transaction hash that no other call gives. */

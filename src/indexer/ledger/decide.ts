@@ -109,6 +109,16 @@ export const CIRCLE_KINDS = {
 export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean =>
   amount === '0' && (circleId !== null || shares !== null);
 
+/** Kinds by which money comes into a pool or leaves it. */
+export const MONEY_KINDS: readonly Kind[] = [
+  'YieldAccrued',
+  ...(Object.keys(MOVEMENTS) as PoolKind[]).filter((kind) => MOVEMENTS[kind] !== null),
+];
+
+/** What anyone can have a contract say of any pool, and costs nothing, brings no pool back. */
+export const movesMoney = ({ kind, amount }: ChainEvent): boolean =>
+  MONEY_KINDS.includes(kind) && amount !== null && amount !== '0';
+
 /** False for kinds of a version that is not this one: the database may hold such events. */
 export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
 export const isCircleKind = (kind: Kind): kind is CircleKind => Object.hasOwn(CIRCLE_KINDS, kind);

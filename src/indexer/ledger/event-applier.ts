@@ -11,7 +11,7 @@ import {
   type Rules,
   copyPools,
   decide,
-  isPoolKind,
+  movesMoney,
 } from './decide';
 import { applyToDraws } from './draws';
 import { type EventRow, inChainOrder, keptItem } from './event-rows';
@@ -142,8 +142,8 @@ export class EventApplier {
   /** Brings pools back that were cancelled, as money has come into them after all. @returns whether there are any */
   private async restore(items: Item[], found: string[], rows: PoolRow[]): Promise<boolean> {
     const known = new Set(rows.map(({ id }) => id));
-    const named = items.flatMap(({ event: { kind, poolId, contract } }): [string | null, string][] =>
-      isPoolKind(kind) ? [[poolId, contract]] : [],
+    const named = items.flatMap(({ event }): [string | null, string][] =>
+      movesMoney(event) ? [[event.poolId, event.contract]] : [],
     );
     const missing = [...found.map((id): [string, null] => [id, null]), ...named].filter(
       ([id]) => id !== null && !known.has(id),

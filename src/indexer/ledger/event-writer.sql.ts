@@ -1,6 +1,6 @@
 import { CIRCLE_OF_POOL } from '#indexer/circles/circles.sql';
 import { TAKE_BACK } from '#indexer/shares/holdings.sql';
-import { type Decision, MOVEMENTS } from './decide';
+import { type Decision, MONEY_KINDS, MOVEMENTS } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
@@ -131,13 +131,12 @@ export const LOAD_APPEARED = `
     SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = p.id
     ORDER BY block_number, log_index LIMIT $2) e`;
 
-/** SQL: the kinds that say something of a pool. One that only another version knows does not. */
-const POOL_KINDS = Object.keys(MOVEMENTS)
-  .map((kind) => `'${kind}'`)
-  .join(', ');
+/** SQL: as `movesMoney` says. */
+const MOVES_MONEY = `e.kind IN (${MONEY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND e.amount > 0`;
 
 /**
- * Finds unknown pools that have been created since, or were cancelled, and are brought back by the events. It looks at a limited number of events at a time, so that many
+ * Finds unknown pools that have been created since, or were cancelled and are
+ * brought back by money. It looks at a limited number of events at a time, so that many
  * events of unknown pools cost little. Parameters: the pool id to continue from, number of events to look at. Row: the
  * last pool id looked at, how many events, pools that exist now.
  */
@@ -150,7 +149,7 @@ export const FIND_APPEARED = `
       UNION ALL SELECT replace(c.id::text, '-', '') FROM cancelled_pools c
       WHERE c.id IN (SELECT pool_id FROM looked) AND EXISTS (SELECT FROM chain_events e
         WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = c.id AND e.contract = c.contract_address
-          AND e.kind IN (${POOL_KINDS}))) AS pools`;
+          AND ${MOVES_MONEY})) AS pools`;
 
 /** Sets the amount to the chain's. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
 export const CONFIRM_DEPOSITS = `

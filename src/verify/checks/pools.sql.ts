@@ -165,7 +165,9 @@ export const COMPARE_UNPAID = `
   SELECT 'cancelled_pools', c.id, 'cancelled', 'not cancelled' FROM cancelled_pools c JOIN pools p ON p.id = c.id
   UNION ALL
   SELECT 'cancelled_pools', c.id, 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
-    SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address)
+    SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
+      AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
+        'PaidOut', 'CircleRefunded'))
   ORDER BY 1, 2 LIMIT $1`;
 /** Parameter: transaction ids. */
 export const FORGET_SUBMISSIONS = 'DELETE FROM submissions WHERE transaction_id = ANY($1::uuid[])';

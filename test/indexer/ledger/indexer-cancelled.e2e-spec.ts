@@ -103,6 +103,33 @@ describe('a payment into a pool that was cancelled', () => {
     expect(await written.sql('SELECT outcome FROM chain_events')).toEqual([{ outcome: 'UNKNOWN_POOL' }]);
   });
 
+  it.each([
+    { kind: 'Deposited', amount: '0' },
+    { kind: 'CompoundingStarted', ref: undefined, amount: undefined },
+    {
+      kind: 'CircleOpened',
+      ref: undefined,
+      circleId: '7',
+      place: 2,
+      collateral: '0',
+      period: 60,
+      drawTime: 1,
+    },
+  ] as object[])('does not happen by an event that costs nothing: %j', async (free) => {
+    await start();
+    await cancel();
+    pay({ ...free, account: OTHER });
+    await written.apply(chain);
+    // The search for pools that have appeared since finds none either.
+    await written.apply(chain);
+    expect(await pools()).toEqual([]);
+    expect(await written.sql('SELECT outcome FROM chain_events')).toEqual([{ outcome: 'UNKNOWN_POOL' }]);
+    // Money brings the pool back all the same.
+    pay();
+    await written.apply(chain);
+    expect(await pools()).toContainEqual(expect.objectContaining({ balance: '100', deposit: DEPOSIT }));
+  });
+
   it('that an older indexer has set aside is found', async () => {
     await start();
     await cancel();

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { valuesOf } from '#platform/postgres/statement';
+import { SIGN_IN } from '#features/access/sign-in.sql';
 import { METRICS_TOKEN, type TestApp, until, useApp } from '../support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
 
@@ -130,6 +134,27 @@ describe('sign-in', () => {
     expect(statuses.every((status) => [200, 401].includes(status))).toBe(true);
     const later = await app.post('/auth/verify', { message, signature });
     expect([later.status, later.body]).toEqual(FAILED);
+  });
+
+  it('accepts a nonce only once, even if a second process finds it before the first has used it', async () => {
+    const nonce = await app.nonce();
+    const addresses = [newWallet().address.toLowerCase()];
+    const processes = [0, 1].map(() => new Client({ connectionString: app.database.url }));
+    const signIn = async (client: Client): Promise<number | null> => {
+      const values = valuesOf(SIGN_IN, { nonces: [nonce], addresses, newIds: [randomUUID()] });
+      return (await client.query(SIGN_IN.text, values)).rowCount;
+    };
+    await Promise.all(processes.map((client) => client.connect()));
+    const [first, second] = processes;
+    const { rows } = await second.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await first.query('BEGIN');
+    expect(await signIn(first)).toBe(1);
+    const late = signIn(second);
+    const waits = 'SELECT WHERE cardinality(pg_blocking_pids($1)) > 0';
+    await until(async () => (await app.sql(waits, [rows[0].pid])).length > 0);
+    await first.query('COMMIT');
+    expect(await late).toBe(0);
+    await Promise.all(processes.map((client) => client.end()));
   });
 
   it('creates one user for parallel first sign-ins of an address', async () => {

@@ -161,7 +161,7 @@ const SIGN_IN: Mutant[] = [
     file: 'src/features/auth/siwe.ts',
     find: 'if (message.expirationTime && !(now < new Date(message.expirationTime)))',
     replace: 'if (message.expirationTime && !(now <= new Date(message.expirationTime)))',
-    tests: ['test/auth/auth-sign-in'],
+    tests: ['test/auth/auth-signature'],
   },
   {
     id: 'siwe-not-before',

@@ -67,6 +67,7 @@ describe('a message in the form of wallets', () => {
       (text) => text.replace('Sign in.', 'URI: https://app.example.org/login\nVersion: 1\nChain ID: 8453'),
       { statement, uri: 'https://app.example.org/other' },
     ],
+    ['a line feed behind it', (text) => `${text}\n`, {}],
     ['a second URI', (text) => text.replace('\n\nURI', '\nURI: https://evil.example\nURI'), {}],
   ])('is refused with a fault of its own, or a second meaning: %s', async (_, form, fields) => {
     const wallet = newWallet();

@@ -718,6 +718,20 @@ describe('pools of statements', () => {
       expect(await younger).toEqual([{ value: '' }]);
     });
 
+    it('a server that says nothing is given up when the answer is due', async () => {
+      const proxy = await Proxy.start(database.url);
+      const limits = { ...PATIENT, sendMs: 200_000, resendMs: 200_000 };
+      const [writes] = open({ width: 1 }, { limits, connectionString: proxy.url });
+      try {
+        await Promise.all(insert(writes, 1));
+        proxy.hang();
+        const requested = performance.now() - limits.answerMs + 300;
+        expect(await failureOf(writes.run(INSERT, [2], { requested }))).toBeInstanceOf(OutcomeUnknown);
+      } finally {
+        await proxy.stop();
+      }
+    });
+
     it('in a long outage nobody waits', async () => {
       const limits = { sendMs: 100_000, resendMs: 100_000, deadlineMs: 110_000, answerMs: 120_000 };
       const connectionString = 'postgres://postgres@127.0.0.1:1/none';

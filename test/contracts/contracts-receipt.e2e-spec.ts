@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { artifacts, connect, deploy } from '#dev/deploy';
-import { RpcProxy } from '../support/chain/chain-proxy';
+import { RpcNode } from '../support/chain/rpc-node';
 
 /** Mines a transaction just after its receipt was requested, and is slow to send whole blocks. */
-class LateNode extends RpcProxy {
+class LateNode extends RpcNode {
   private receipts = 0;
   private polls = 0;
 

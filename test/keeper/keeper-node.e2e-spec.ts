@@ -5,7 +5,7 @@ import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
 import { until } from '../support/app';
-import { RpcProxy } from '../support/chain/chain-proxy';
+import { RpcNode } from '../support/chain/rpc-node';
 import {
   COMPLETED,
   addressOf,
@@ -22,8 +22,8 @@ import {
 
 useKeepers();
 
-let proxy: RpcProxy;
-beforeAll(async () => (proxy = await new RpcProxy(t.anvil.url).start()));
+let proxy: RpcNode;
+beforeAll(async () => (proxy = await new RpcNode(t.anvil.url).start()));
 afterAll(() => proxy?.stop());
 beforeEach(async () => {
   proxy.faults = {};
@@ -81,7 +81,7 @@ describe('several nodes, of which one is behind', () => {
     const told = new Map<string, unknown>();
     const counted = { sent: 0 };
     const ask = proxy.ask.bind(proxy);
-    jest.spyOn(proxy, 'ask').mockImplementation(async (method, params) => {
+    jest.spyOn(proxy, 'ask').mockImplementation(async (method: string, params: unknown[]) => {
       if (method === 'eth_sendRawTransaction') counted.sent++;
       const question = JSON.stringify([method, params]);
       if (methods.test(method) && begins() && told.has(question)) return told.get(question);

@@ -7,7 +7,7 @@ import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { PaperChain, Written } from '../support/chain/paper-chain';
-import { PaperNode, Refused } from '../support/chain/paper-node';
+import { type Answers, Refused, RpcNode } from '../support/chain/rpc-node';
 import { urlAs } from '../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
@@ -27,7 +27,7 @@ const word = (value: number): Hex => `0x${value.toString(16).padStart(64, '0')}`
 describe('continuous verification', () => {
   const chain = new PaperChain();
   const written = new Written();
-  const nodes: PaperNode[] = [];
+  const nodes: RpcNode[] = [];
   const logged = { errors: [] as string[], warnings: [] as string[] };
   let registry: Registry;
 
@@ -60,7 +60,7 @@ describe('continuous verification', () => {
     return word(data.startsWith(BALANCE) ? balance : 0);
   };
   const answers =
-    ({ hasMulticall = false, balance = (): number => 10 } = {}): PaperNode['answer'] =>
+    ({ hasMulticall = false, balance = (): number => 10 } = {}): Answers =>
     (method, [call]) => {
       if (method === 'eth_getCode') return hasMulticall ? '0x6080' : '0x';
       if (method === 'eth_getBlockByNumber') return { ...chain.blocks[Number(call)], events: undefined };
@@ -71,8 +71,8 @@ describe('continuous verification', () => {
       const result = views.map(({ callData }) => ({ success: true, returnData: view(callData, balance()) }));
       return encodeFunctionResult({ abi, functionName: 'aggregate3', result });
     };
-  async function node(answer: PaperNode['answer'] = answers()): Promise<PaperNode> {
-    const started = await PaperNode.start(answer);
+  async function node(answer: Answers = answers()): Promise<RpcNode> {
+    const started = await RpcNode.start(answer);
     nodes.push(started);
     return started;
   }
@@ -136,7 +136,7 @@ describe('continuous verification', () => {
 
   it('believes most endpoints: one that lies raises no alarm, and hides nothing', async () => {
     const liar = { hasMulticall: true, balance: () => 11 };
-    nodes.push(await PaperNode.start(answers(liar)));
+    nodes.push(await RpcNode.start(answers(liar)));
     await node(answers({ hasMulticall: true }));
     // Of two nobody knows which one lies: nothing is concluded, and nothing counts as covered.
     await verification().round();

@@ -1,21 +1,28 @@
-import {
-  JsonRpcServer,
-  type Reply,
-  answers,
-  json,
-  type Sent,
-  well,
-} from '../../../test/support/chain/json-rpc-server';
+import { type Call, type Reply, RpcNode } from '../../../test/support/chain/rpc-node';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
-import { Rpc, RpcError, RpcUnavailable } from './rpc';
+import { Rpc, RpcError, RpcResting, RpcUnavailable, isThrottled } from './rpc';
 
 /** No answer is late on a slow machine, but for the test of one that does not come. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, backoffMs: 1 };
 const endpoint = (url: string): RpcEndpoint => rpcEndpoints(url)[0];
 
+/** Every call is answered with the name of its method. */
+const answers = (sent: Call[]): object[] =>
+  sent.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: method }));
+const json =
+  (make: (sent: Call[]) => unknown): Reply =>
+  (response, sent) =>
+    response.end(JSON.stringify(make(sent)));
+const well = json((sent) => (sent.length > 1 ? answers(sent) : answers(sent)[0]));
+/** So many calls of different methods. */
+const callsOf = (count: number): [string, unknown[]][] =>
+  Array.from({ length: count }, (_, i) => [`m${i}`, []]);
+
 describe('Rpc', () => {
-  const server = new JsonRpcServer();
+  const server = new RpcNode(() => undefined);
+  /** How the next requests are answered; all further ones go well. */
+  let replies: Reply[];
   let url: string;
   let retries: string[];
   let rpc: Rpc;
@@ -23,11 +30,13 @@ describe('Rpc', () => {
   beforeAll(async () => {
     await server.start();
     ({ url } = server);
+    server.faults.http = () => replies.shift() ?? well;
   });
   beforeEach(() => {
-    [server.replies, server.requests, retries] = [[], [], []];
+    [replies, server.requests, retries] = [[], [], []];
     rpc = new Rpc(endpoint(url), (kind) => retries.push(kind), TIMES);
   });
+  afterEach(() => jest.restoreAllMocks());
   afterAll(() => server.stop());
 
   it('sends one call as it is, several as a batch, and gives results in the order of the calls', async () => {
@@ -60,13 +69,13 @@ describe('Rpc', () => {
     ],
   ];
   it.each(failures)('tries again after %s', async (_, kind, reply) => {
-    server.replies = [reply, reply];
+    replies = [reply, reply];
     expect(await rpc.call('a')).toBe('a');
     expect(retries).toEqual([kind, kind]);
   });
 
   it('tries again after silence', async () => {
-    const silent = new Promise((resolve) => (server.replies = [resolve]));
+    const silent = new Promise((resolve) => (replies = [resolve]));
     const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, answerMs: 200 });
     const answer = hasty.call('a');
     await silent;
@@ -75,17 +84,17 @@ describe('Rpc', () => {
   });
 
   it('puts answers of a batch in order, and asks for all again when one is missing', async () => {
-    server.replies = [json((sent) => answers(sent).slice(1)), json((sent) => answers(sent).reverse())];
+    replies = [json((sent) => answers(sent).slice(1)), json((sent) => answers(sent).reverse())];
     const calls = ['a', 'b', 'c'].map((method): [string, unknown[]] => [method, []]);
     expect(await rpc.batch(calls)).toEqual(['a', 'b', 'c']);
     expect(retries).toEqual(['incomplete']);
     expect(server.requests).toHaveLength(2);
   });
 
-  const refuse = ([{ id }]: Sent[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
+  const refuse = ([{ id }]: Call[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
 
   it('does not try again what the node refuses', async () => {
-    server.replies = [json(refuse)];
+    replies = [json(refuse)];
     const error: unknown = await rpc.call('a').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RpcError);
     expect(error).toMatchObject({ code: -32602, message: 'a: range too large' });
@@ -95,7 +104,7 @@ describe('Rpc', () => {
 
   it('gives the refusal of one call beside the results of others', async () => {
     const mixed = json((sent) => [refuse(sent), ...answers(sent).slice(1)]);
-    server.replies = [mixed, mixed];
+    replies = [mixed, mixed];
     const calls = ['a', 'b'].map((method): [string, unknown[]] => [method, []]);
     expect(await rpc.settled(calls)).toEqual([expect.any(RpcError), 'b']);
     await expect(rpc.batch(calls)).rejects.toThrow('a: range too large');
@@ -138,9 +147,9 @@ describe('Rpc', () => {
   ];
   describe.each(capped)('of an endpoint that caps batches %s', (_, reply) => {
     it.each([50, 10, 1])('of %d calls gets all answers, and remembers the cap', async (cap) => {
-      server.replies = Array<Reply>(300).fill(reply(cap));
+      replies = Array<Reply>(300).fill(reply(cap));
       // So few that no larger batch is tried meanwhile.
-      const calls = Array.from({ length: cap + 19 }, (_, i): [string, unknown[]] => [`m${i}`, []]);
+      const calls = callsOf(cap + 19);
       const wanted = calls.map(([method]) => method);
       expect(await rpc.settled(calls)).toEqual(wanted);
       expect(rpc.fitsOneRequest(calls.length)).toBe(false);
@@ -153,7 +162,7 @@ describe('Rpc', () => {
   it('cuts off an answer that is too large, and takes it for a refusal', async () => {
     let sent = 0;
     const chunk = Buffer.alloc(1024 * 1024, ' ');
-    server.replies = [
+    replies = [
       (response) => {
         const more = (): void => {
           while (!response.destroyed && sent < 900) {
@@ -173,7 +182,7 @@ describe('Rpc', () => {
     const secret = 'key0123456789';
     const basic = Buffer.from('me:pass').toString('base64');
     const message = `no such key ${secret} of me:pass ${basic} ${'.'.repeat(140)}${secret}`;
-    server.replies = [
+    replies = [
       (response, sent) => {
         expect(response.req.headers.authorization).toBe(`Basic ${basic}`);
         json(() => ({ id: sent[0].id, error: { code: 1, message } }))(response, sent);
@@ -188,22 +197,136 @@ describe('Rpc', () => {
   });
 
   it('gives up when its patience ends', async () => {
-    // By a clock that goes only while it waits, so that a slow machine changes nothing.
-    const realNow = Date.now;
-    let now = realNow();
-    Date.now = () => now;
-    try {
-      const failed = (kind: RetryKind): void => {
-        retries.push(kind);
-        now += 10;
-      };
-      const impatient = new Rpc(endpoint(url), failed, { ...TIMES, patienceMs: 45 });
-      server.replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
-      await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
-    } finally {
-      Date.now = realNow;
-    }
-    // The fifth failure is past the patience; after the fourth it depends on the wait, which is drawn by lot.
-    expect([4, 5]).toContain(retries.length);
+    // By a clock that goes only with the failures, and without jitter.
+    let now = Date.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => now);
+    jest.spyOn(Math, 'random').mockReturnValue(0.5);
+    const failed = (kind: RetryKind): void => {
+      retries.push(kind);
+      now += 10;
+    };
+    const impatient = new Rpc(endpoint(url), failed, { ...TIMES, patienceMs: 45 });
+    replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
+    await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
+    // After 40 ms, the next try would come 8 ms later.
+    expect(retries).toHaveLength(4);
+  });
+
+  const busy =
+    (status: number, seconds: string): Reply =>
+    (response) =>
+      response.writeHead(status, { 'retry-after': seconds }).end('<html>');
+
+  it.each([429, 503])('tries again after %d as soon as the endpoint said', async (status) => {
+    replies = [busy(status, '0'), busy(status, '0.001')];
+    expect(await rpc.call('a')).toBe('a');
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('leaves an endpoint alone that wants to be for longer than anybody waits, whoever asks', async () => {
+    jest.spyOn(performance, 'now').mockReturnValue(1e9);
+    replies = [busy(429, '61')];
+    const asked = [rpc.call('a'), rpc.settled([['b', []]], 59_000, 'reading')];
+    const ends = await Promise.allSettled(asked);
+    expect(ends).toMatchObject([{ reason: expect.any(RpcResting) as unknown }, {}]);
+    const sent = server.requests.length;
+    const late = await rpc.settled([['c', []]], 59_000).catch((error: unknown) => error);
+    expect(late).toBeInstanceOf(RpcResting);
+    // The longest that counts is a minute.
+    expect((late as RpcResting).restMs).toBe(60_000);
+    expect(server.requests).toHaveLength(sent);
+  });
+
+  it('asks for less at once of an endpoint that takes a batch for too many requests', async () => {
+    const calls = callsOf(40);
+    replies = [busy(429, '60')];
+    const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, patienceMs: 1000 });
+    await expect(hasty.settled(calls)).rejects.toThrow(RpcResting);
+    expect(hasty.fitsOneRequest(21)).toBe(false);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('sends no more in a request than the budget of a second', async () => {
+    const frugal = new Rpc({ ...endpoint(url), perSecond: 100 }, undefined, TIMES);
+    expect([100, 101].map((calls) => frugal.fitsOneRequest(calls))).toEqual([true, false]);
+    const tight = new Rpc({ ...endpoint(url), perSecond: 3 }, undefined, TIMES);
+    await tight.settled(callsOf(5));
+    expect(server.sizes).toEqual([3, 2]);
+  });
+
+  it.each([429, 503])(
+    'tells after %d whether it was asked too often: then less at once is no help',
+    async (status) => {
+      const times = { ...TIMES, patienceMs: 0 };
+      replies = Array<Reply>(9).fill((response) => response.writeHead(status).end('<html>'));
+      const error: unknown = await new Rpc(endpoint(url), undefined, times)
+        .call('a')
+        .catch((thrown) => thrown);
+      expect(isThrottled(error)).toBe(status === 429);
+      expect(isThrottled(new RpcResting(1))).toBe(true);
+    },
+  );
+
+  it('waits longer for an answer where the caller does', async () => {
+    const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, answerMs: 100 });
+    // Answered when the other one has been given up.
+    const other = new Promise<() => void>((held) => {
+      replies = [(response, sent) => held(() => well(response, sent)), () => undefined];
+    });
+    const history = hasty.settled([['history', []]], undefined, 'reading', 30_000);
+    const answer = await other;
+    expect(await hasty.call('a')).toBe('a');
+    // A busy machine may give it up more than once.
+    expect(new Set(retries)).toEqual(new Set(['network']));
+    answer();
+    expect(await history).toEqual(['history']);
+    const [first, ...others] = server.requests.map(([{ method }]) => method);
+    expect([first, new Set(others)]).toEqual(['history', new Set(['a'])]);
+  });
+
+  it('shares the budget among all who ask, the reader first', async () => {
+    const shared = new Rpc({ ...endpoint(url), perSecond: 2 }, undefined, TIMES);
+    const two = (method: string): [string, unknown[]][] => [[method, []], [method, []]]; // prettier-ignore
+    await Promise.all([
+      shared.settled(two('first')),
+      shared.settled(two('verification')),
+      shared.settled(two('reader'), undefined, 'reading'),
+    ]);
+    expect(server.requests.map(([{ method }]) => method)).toEqual(['first', 'reader', 'verification']);
+  });
+
+  it('sends single requests, a few at a time, where only one call of a batch is answered', async () => {
+    const calls = callsOf(30);
+    let open = 0;
+    let most = 0;
+    const first: Reply = (response, sent) => {
+      most = Math.max(most, (open += 1));
+      setImmediate(() => {
+        open -= 1;
+        response.end(JSON.stringify(answers(sent)[0]));
+      });
+    };
+    replies = Array<Reply>(200).fill(first);
+    expect(await rpc.settled(calls)).toEqual(calls.map(([method]) => method));
+    // One request was lost.
+    expect(server.sizes).toEqual([30, ...Array<number>(30).fill(1)]);
+    expect(most).toBeLessThanOrEqual(4);
+    expect(retries).toEqual(['batch_size']);
+    // After a while batches are tried again, once.
+    await rpc.settled(calls);
+    await rpc.settled(calls);
+    expect(server.requests.filter(({ length }) => length > 1).map(({ length }) => length)).toEqual([
+      30, 2, 2, 2, 2,
+    ]);
+  });
+
+  it('goes back to smaller batches where a batch is refused by the error of one call', async () => {
+    const refuse: Reply = (response, sent) =>
+      sent.length === 1
+        ? well(response, sent)
+        : json(([{ id }]) => ({ id, error: { code: -32600, message: 'invalid request' } }))(response, sent);
+    replies = Array<Reply>(50).fill(refuse);
+    expect(await rpc.settled([['a', []], ['b', []], ['c', []]])).toEqual(['a', 'b', 'c']); // prettier-ignore
+    expect(new Set(retries)).toEqual(new Set(['batch_size']));
   });
 });

@@ -1,4 +1,4 @@
-import { PaperNode, Refused } from '../../../test/support/chain/paper-node';
+import { Refused, RpcNode } from '../../../test/support/chain/rpc-node';
 import { Rpc } from './rpc';
 import { TagReader } from './tags';
 
@@ -10,12 +10,12 @@ const block = (number: number): object => ({
 });
 
 describe('the tags of a node', () => {
-  let node: PaperNode;
+  let node: RpcNode;
   /** Answers by tag. */
   let says: Record<string, unknown>;
   beforeEach(async () => {
     says = { latest: block(100), safe: block(90), finalized: block(80) };
-    node = await PaperNode.start((_, [tag]) => says[tag as string]);
+    node = await RpcNode.start((_, [tag]) => says[tag as string]);
   });
   afterEach(() => node.stop());
   const reader = (): TagReader =>
@@ -30,7 +30,7 @@ describe('the tags of a node', () => {
     expect((await tags.head())?.number).toBe(100);
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
     await tags.head();
-    expect(node.batches).toEqual([3, 1]);
+    expect(node.sizes).toEqual([3, 1]);
   });
 
   it.each([
@@ -54,24 +54,24 @@ describe('the tags of a node', () => {
     jest.spyOn(performance, 'now').mockReturnValue(1e9 + 3_000);
     expect((await tags.head())?.number).toBe(110);
     jest.restoreAllMocks();
-    expect(node.batches).toEqual([3, 3]);
+    expect(node.sizes).toEqual([3, 3]);
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });
 
   it('are asked for again when the node fails without them, too', async () => {
-    const answer = node.answer;
-    node.answer = () => {
+    const answer = node.target;
+    node.target = () => {
       throw new Error('the node is gone');
     };
     const tags = reader();
     for (let i = 0; i < 2; i += 1) await expect(tags.head(0)).rejects.toThrow();
-    node.answer = answer;
+    node.target = answer;
     await tags.head();
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });
 
   it('are left out for long after a request with them failed', async () => {
-    node.answer = (_, [tag]) => {
+    node.target = (_, [tag]) => {
       if (tag !== 'latest') throw new Error('the whole request is lost');
       return says.latest;
     };

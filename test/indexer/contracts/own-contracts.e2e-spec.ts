@@ -7,7 +7,7 @@ import { compile } from '../../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { ChainBench, eventually } from '../../support/chain/chain-bench';
-import { RpcProxy } from '../../support/chain/chain-proxy';
+import { RpcNode } from '../../support/chain/rpc-node';
 import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 import type { Wallet } from '../../support/wallet';
@@ -285,7 +285,7 @@ describe('a contract that is one pool', () => {
 
   it('has no price that its endpoints disagree on', async () => {
     await stop();
-    const liar = await new RpcProxy(bench.anvil.url).start();
+    const liar = await new RpcNode(bench.anvil.url).start();
     const hexOf = (price: bigint): string => price.toString(16).padStart(64, '0');
     const args = [PRICED_SHARES];
     const price = (await bench.owner.readContract({

@@ -15,7 +15,7 @@ import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
-import { endpointOf } from '../../support/chain/paper-node';
+import { endpointOf } from '../../support/chain/rpc-node';
 import { urlAs } from '../../support/database';
 import { Operators } from '../../support/verify/operators';
 

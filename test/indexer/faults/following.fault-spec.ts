@@ -1,7 +1,7 @@
 import { CHAIN_STATE } from '#ledger/chain/chain.sql';
 import { freePort } from '#dev/postgres-host';
 import { ChainBench, type IndexerProcess, eventually } from '../../support/chain/chain-bench';
-import type { Faults } from '../../support/chain/chain-proxy';
+import type { Faults } from '../../support/chain/rpc-node';
 
 /** In which health and metrics must tell of a fault. */
 const NOTICE_MS = 30_000;

@@ -1,6 +1,6 @@
 import { toFunctionSelector } from 'viem';
 import { type ChainBench, type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
-import type { Faults, RpcProxy } from '../../support/chain/chain-proxy';
+import type { Faults, RpcNode } from '../../support/chain/rpc-node';
 
 const SEQ = toFunctionSelector('function seq()');
 type Fields = Record<string, unknown>;
@@ -10,7 +10,7 @@ const unnumbered: NonNullable<Faults['result']> = (method, result, [call]) =>
   method === 'eth_call' && (call as { data: string }).data === SEQ ? '0x' : result;
 
 /** A node of such contracts, with faults of its own. */
-function lie(proxy: RpcProxy, { result, ...faults }: Faults = {}): void {
+function lie(proxy: RpcNode, { result, ...faults }: Faults = {}): void {
   proxy.faults = {
     ...faults,
     result: (method, found, params) => {

@@ -10,8 +10,8 @@ import { VerifyMetrics } from '#verify/metrics';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { startAnvil } from '#dev/anvil';
 import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
-import { RpcProxy } from '../../support/chain/chain-proxy';
-import { endpointOf } from '../../support/chain/paper-node';
+import { RpcNode } from '../../support/chain/rpc-node';
+import { endpointOf } from '../../support/chain/rpc-node';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/verify.js');
 
@@ -226,13 +226,13 @@ describe('verification beside an indexer', () => {
 
   it('ends at SIGTERM, and says that it is not complete', async () => {
     // Of its own, since the indexer asks too.
-    const proxy = await new RpcProxy(bench.anvil.url).start();
+    const proxy = await new RpcNode(bench.anvil.url).start();
     proxy.faults = { http: () => 'hang' };
     const run = bench.indexer({ RPC_URL: proxy.url }, ['--json'], ENTRY);
     try {
       await eventually(
         'asking the node',
-        () => Promise.resolve(proxy.requests),
+        () => Promise.resolve(proxy.requests.length),
         (requests) => requests > 0,
       );
       run.signal('SIGTERM');

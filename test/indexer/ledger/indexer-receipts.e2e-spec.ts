@@ -6,7 +6,7 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type PaperBlock, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
-import { PaperNode, Refused } from '../../support/chain/paper-node';
+import { type Answers, Refused, RpcNode } from '../../support/chain/rpc-node';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
@@ -15,7 +15,7 @@ const hex = (value: bigint | number): string => `0x${value.toString(16)}`;
 describe('receipts', () => {
   let chain: PaperChain;
   let written: Written;
-  const nodes: PaperNode[] = [];
+  const nodes: RpcNode[] = [];
   let endpoints: WatchedEndpoint[];
 
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('receipts', () => {
   };
   /** A node that has the receipts of some transactions, as these say. */
   const having =
-    (find: (txHash: string) => object | null): PaperNode['answer'] =>
+    (find: (txHash: string) => object | null): Answers =>
     (method, [key]) => {
       if (method === 'eth_getTransactionReceipt') return find(key as string);
       const events = chain.blocks[Number(key)]?.events ?? [];
@@ -67,8 +67,8 @@ describe('receipts', () => {
   const honest = having((txHash) => receiptOf(txHash));
   const poor = having(() => null);
 
-  async function node(answer: PaperNode['answer']): Promise<PaperNode> {
-    const started = await PaperNode.start(answer);
+  async function node(answer: Answers): Promise<RpcNode> {
+    const started = await RpcNode.start(answer);
     nodes.push(started);
     return started;
   }
@@ -105,7 +105,7 @@ describe('receipts', () => {
     const first = watch();
     await rounds(first, 40);
     expect(lacking.calls.length).toBe(60);
-    expect(Math.max(...lacking.batches)).toBeLessThanOrEqual(25);
+    expect(Math.max(...lacking.sizes)).toBeLessThanOrEqual(25);
     await rounds(watch(), 40);
     expect(lacking.calls.length).toBe(60);
     expect(await waits()).toHaveLength(60);
@@ -151,16 +151,16 @@ describe('receipts', () => {
     const [{ number }] = await pay(1);
     const truth = { block: number, used: 21_000 + number, price: 7, fee: null };
     const liar = having((txHash) => receiptOf(txHash, chain, more));
-    nodes.push(await PaperNode.start(liar), await PaperNode.start(honest));
+    nodes.push(await RpcNode.start(liar), await RpcNode.start(honest));
     await rounds(watch(), 1);
     expect(await filled()).toEqual([]);
     expect(await waits()).toMatchObject([{ block: number, tries: 1 }]);
     // The one says something, the other has nothing.
-    nodes[1].answer = poor;
+    nodes[1].target = poor;
     await pass();
     await rounds(watch(), 1);
     expect(await filled()).toEqual([]);
-    nodes[1].answer = honest;
+    nodes[1].target = honest;
     await node(honest);
     await pass();
     await rounds(watch(3), 1);
@@ -194,13 +194,13 @@ describe('receipts', () => {
     ];
     const wrong = await node(() => null);
     for (const each of answers) {
-      wrong.answer = having((txHash) => receiptOf(txHash, chain, each));
+      wrong.target = having((txHash) => receiptOf(txHash, chain, each));
       await pass();
       await rounds(watch(), 1);
       expect(await filled()).toEqual([]);
     }
     expect(await waits()).toMatchObject([{ block: number, tries: answers.length }]);
-    wrong.answer = having((txHash) => receiptOf(txHash, chain, { blockHash: hash, effectiveGasPrice: null }));
+    wrong.target = having((txHash) => receiptOf(txHash, chain, { blockHash: hash, effectiveGasPrice: null }));
     await pass();
     await rounds(watch(), 1);
     expect(await filled()).toEqual([{ block: number, used: 21_000 + number, price: null, fee: null }]);
@@ -223,7 +223,7 @@ describe('receipts', () => {
     }
     const refused = bare.calls.filter(({ method }) => method === 'eth_getBlockReceipts');
     expect(refused).toHaveLength(25);
-    expect(Math.max(...nodes.flatMap(({ batches }) => batches))).toBeLessThanOrEqual(25);
+    expect(Math.max(...nodes.flatMap(({ sizes }) => sizes))).toBeLessThanOrEqual(25);
   });
 
   it('that nobody answers for say nothing of their blocks', async () => {
@@ -234,7 +234,7 @@ describe('receipts', () => {
     const watching = watch();
     await expect(rounds(watching, 1)).rejects.toThrow('too few endpoints answer');
     expect(await waits()).toEqual([]);
-    expect(silent.batches).toEqual([1]);
+    expect(silent.sizes).toEqual([1]);
     expect(endpoints.map(({ state, heard }) => [state, heard])).toEqual([['ok', true]]);
   });
 
@@ -255,7 +255,7 @@ describe('receipts', () => {
     await rounds(watching, 1);
     expect(slow.calls).toHaveLength(1);
     expect(await filled()).toEqual([]);
-    slow.answer = having((hash) => receiptOf(hash, fork));
+    slow.target = having((hash) => receiptOf(hash, fork));
     await rounds(watching, 1);
     expect(await filled()).toMatchObject([{ block: 1 }]);
   });
@@ -273,7 +273,7 @@ describe('receipts', () => {
     chain = chain.fork(1);
     chain.add([{ kind: 'Deposited', poolId: COMPACT, account: SAVER, amount: '1' }], 1, 5);
     await written.apply(chain);
-    some.answer = honest;
+    some.target = honest;
     const other = new Client({ connectionString: written.databaseUrl });
     await other.connect();
     try {

@@ -24,7 +24,7 @@ import {
   read,
 } from '#dev/deploy';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
-import { RpcProxy } from './chain-proxy';
+import { RpcNode } from './rpc-node';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/indexer.js');
 /** Longest wait for anything, in ms; a slow machine must not decide. */
@@ -88,7 +88,7 @@ export class IndexerProcess {
 export class ChainBench {
   anvil: AnvilNode;
   /** Of each endpoint one; all lead to the same node. */
-  proxies: RpcProxy[] = [];
+  proxies: RpcNode[] = [];
   deployment: Deployment;
   database: TestDatabase;
   db: Client;
@@ -102,7 +102,7 @@ export class ChainBench {
 
   constructor(private readonly endpoints = 1) {}
 
-  get proxy(): RpcProxy {
+  get proxy(): RpcNode {
     return this.proxies[0];
   }
 
@@ -115,8 +115,7 @@ export class ChainBench {
     for (const client of [this.owner, this.saver, this.other])
       for (const contract of [this.deployment.contracts.cooperative, this.deployment.contracts.lottery])
         await fund(client, this.deployment.token, contract, parseEther('1000000'));
-    while (this.proxies.length < this.endpoints)
-      this.proxies.push(await new RpcProxy(this.anvil.url).start());
+    while (this.proxies.length < this.endpoints) this.proxies.push(await new RpcNode(this.anvil.url).start());
     await this.useDatabase(database ?? (await freshDatabase()));
     return this;
   }

@@ -1,11 +1,20 @@
-import { type AbiEvent, decodeFunctionData, encodeAbiParameters, encodeEventTopics, parseAbi } from 'viem';
+import {
+  type AbiEvent,
+  type Hex,
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeEventTopics,
+  parseAbi,
+  toFunctionSelector,
+} from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { YieldModel } from '#verify/checks/yield-model';
 import { type CircleEvent, CircleModel } from '#verify/circles/circle-model';
-import type { PaperChain } from './paper-chain';
+import type { PaperBlock, PaperChain } from './paper-chain';
+import { type Answers, Refused } from './rpc-node';
 
 const viewsAbi = parseAbi([
   'function totalOf(bytes16 poolId) view returns (uint256)',
@@ -15,6 +24,7 @@ const viewsAbi = parseAbi([
   'function totalOf(uint64 circleId) view returns (uint256)',
   'function claimableOf(uint64 circleId, address account) view returns (uint256, uint256)',
 ]);
+const VIEWS = new Set<string>(viewsAbi.map(toFunctionSelector));
 const word = (value: bigint | number): string => `0x${BigInt(value).toString(16).padStart(64, '0')}`;
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
@@ -48,6 +58,7 @@ function logOf(event: ChainEvent): unknown {
       plain,
       plain.map(({ name }) => values[name!]),
     ),
+    blockNumber: hex(event.blockNumber),
     blockHash: event.blockHash,
     transactionHash: event.txHash,
     logIndex: hex(event.logIndex),
@@ -77,35 +88,68 @@ function ofCircle(events: ChainEvent[], id: bigint, account?: string): string {
   return word(payout(row)) + word(isOver ? refund(row) : 0n).slice(2);
 }
 
-/** A node that has the chain, with contracts that count as the reference contract does. Ids there are 32 hex digits. */
-export function paperNode(chain: PaperChain): EndpointRotation {
-  const events = chain.blocks.flatMap((block) => block.events);
-  const answer = ([method, params]: [string, unknown[]]): unknown => {
-    if (method === 'eth_getBlockByNumber') {
-      const block = chain.blocks[Number(params[0])];
-      return block && { hash: block.hash, parentHash: block.parentHash, timestamp: hex(block.time) };
-    }
-    if (method === 'eth_getLogs') {
-      const [{ fromBlock, toBlock, address }] = params as [
-        Record<'fromBlock' | 'toBlock', string> & { address: string[] },
-      ];
-      return events
-        .filter(({ blockNumber: n }) => n >= Number(fromBlock) && n <= Number(toBlock))
-        .filter(({ contract }) => address.includes(contract))
-        .map(logOf);
-    }
-    const [{ to, data }, block] = params as [{ to: string; data: `0x${string}` }, string];
-    const own = events.filter(({ contract, blockNumber }) => contract === to && blockNumber <= Number(block));
-    const model = new YieldModel();
-    for (const { kind, poolId, account, amount, time } of own)
-      if (kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed' || kind === 'YieldAccrued')
-        model.apply({ kind, pool: poolId!, account: account!, amount: BigInt(amount!), time: BigInt(time) });
-    const { functionName, args } = decodeFunctionData({ abi: viewsAbi, data });
-    if (functionName === 'seq') return word(own.length);
-    if (typeof args[0] === 'bigint') return ofCircle(own, args[0], args[1]);
-    const pool = args[0].slice(2);
-    if (functionName === 'totalOf') return word(model.totalOf(pool));
-    return word(model[functionName](pool, args[1].toLowerCase()));
+/** What a contract answers that counts as the reference contract does, from its events. */
+function viewOf(own: ChainEvent[], data: Hex): string {
+  const { functionName, args } = decodeFunctionData({ abi: viewsAbi, data });
+  if (functionName === 'seq') return word(own.length);
+  if (typeof args[0] === 'bigint') return ofCircle(own, args[0], args[1]);
+  const model = new YieldModel();
+  for (const { kind, poolId, account, amount, time } of own)
+    if (kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed' || kind === 'YieldAccrued')
+      model.apply({ kind, pool: poolId!, account: account!, amount: BigInt(amount!), time: BigInt(time) });
+  const pool = args[0].slice(2);
+  if (functionName === 'totalOf') return word(model.totalOf(pool));
+  return word(model[functionName](pool, args[1].toLowerCase()));
+}
+
+interface Filter {
+  fromBlock: string;
+  toBlock: string;
+  blockHash?: string;
+  address: string[];
+}
+
+/** A node that has the chain, as it is when it is asked. Ids there are 32 hex digits. */
+export function nodeOf(chain: () => PaperChain, chainId = 31337): Answers {
+  const blockOf = (pin: string | { blockHash: string }): PaperBlock | undefined => {
+    const { blocks, head } = chain();
+    if (pin === 'latest') return head;
+    return typeof pin === 'string' ? blocks[Number(pin)] : blocks.find(({ hash }) => hash === pin.blockHash);
   };
-  return new EndpointRotation([(calls) => Promise.resolve(calls.map(answer))]);
+  const answers: Record<string, (...params: any[]) => unknown> = {
+    eth_chainId: () => hex(chainId),
+    eth_blockNumber: () => hex(chain().head.number),
+    eth_getCode: () => '0x01',
+    eth_getBlockByNumber(tag: string) {
+      const block = blockOf(tag);
+      if (!block) return null;
+      const { number, hash, parentHash, time } = block;
+      return { number: hex(number), hash, parentHash, timestamp: hex(time) };
+    },
+    eth_getLogs({ fromBlock, toBlock, blockHash, address }: Filter) {
+      const pinned = blockHash === undefined ? undefined : blockOf({ blockHash });
+      if (blockHash !== undefined && !pinned) return new Refused('unknown block', -32000);
+      const blocks = pinned ? [pinned] : chain().blocks.slice(Number(fromBlock), Number(toBlock) + 1);
+      const events = blocks.flatMap((block) => block.events);
+      return events.filter(({ contract }) => address.includes(contract)).map(logOf);
+    },
+    eth_call({ to, data }: { to: string; data: Hex }, pin: string | { blockHash: string }) {
+      const block = blockOf(pin);
+      if (!block) return new Refused('header not found', -32000);
+      if (!VIEWS.has(data.slice(0, 10))) return '0x';
+      const read = chain().blocks.slice(0, block.number + 1);
+      return viewOf(
+        read.flatMap(({ events }) => events.filter(({ contract }) => contract === to)),
+        data,
+      );
+    },
+  };
+  return (method, params) => (method in answers ? answers[method](...params) : null);
+}
+
+export function paperNode(chain: PaperChain): EndpointRotation {
+  const answer = nodeOf(() => chain);
+  return new EndpointRotation([
+    (calls) => Promise.resolve(calls.map(([method, params]) => answer(method, params))),
+  ]);
 }

@@ -1,4 +1,4 @@
-import type { Faults, Log } from './chain-proxy';
+import type { Faults, Log } from './rpc-node';
 
 interface RawBlock {
   number: string;

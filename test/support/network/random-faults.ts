@@ -1,5 +1,5 @@
 import type { ChainBench, IndexerProcess } from '../chain/chain-bench';
-import type { Faults } from '../chain/chain-proxy';
+import type { Faults } from '../chain/rpc-node';
 import type { generator } from '../random';
 import { liars } from '../chain/liars';
 

@@ -1,0 +1,119 @@
+import { LOTTERY } from '../../support/chain/paper-chain';
+import { usePaper } from '../../support/chain/paper-bench';
+import type { Log } from '../../support/chain/rpc-node';
+
+describe('a node that leaves out events', () => {
+  const bench = usePaper();
+  const isQuiet = ({ address }: Log): boolean => address === LOTTERY;
+  const withoutQuiet = (logs: Log[]): Log[] => logs.filter((log) => !isQuiet(log));
+
+  beforeAll(async () => {
+    for (let i = 0; i < 10; i += 1) {
+      bench.deposit(bench.pools[i % 3], 100 + i);
+      bench.mine(20);
+    }
+    bench.openDraw();
+    await bench.indexer();
+    await bench.converged();
+    await bench.end();
+  });
+
+  it.each([
+    ['the first one of a quiet contract', withoutQuiet],
+    ['all', () => []],
+  ])('after a restart has nothing taken back: %s', async (_, logs) => {
+    bench.buyTickets();
+    bench.deposit(bench.pools[0], 1);
+    bench.node.faults = { logs };
+    const before = (await bench.cursor())!;
+    const undone = await bench.undoneDuring(async () => {
+      await bench.indexer();
+      await bench.said('left out', 4);
+      const { number, state } = (await bench.cursor())!;
+      expect(number).toBeGreaterThanOrEqual(before.number);
+      expect(state).not.toBe('synced');
+      bench.heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual([]);
+  });
+
+  it('after a takeover has nothing taken back', async () => {
+    const leader = await bench.indexer();
+    await bench.converged();
+    await bench.indexer();
+    bench.node.faults = { logs: withoutQuiet };
+    const undone = await bench.undoneDuring(async () => {
+      await leader.close();
+      bench.buyTickets();
+      await bench.said('left out', 4);
+      bench.heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual([]);
+  });
+
+  it('after a rewind by hand has only that taken back', async () => {
+    await bench.indexer();
+    await bench.converged();
+    const to = bench.chain.head.number - 30;
+    const wanted = bench.chain.blocks.slice(to + 1).flatMap(({ number, events }) => events.map(() => number));
+    expect(wanted.length).toBeGreaterThan(2);
+    const undone = await bench.undoneDuring(async () => {
+      bench.node.faults = { logs: () => [] };
+      await bench.rewind(to);
+      await bench.said('left out', 4);
+      bench.heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual(wanted);
+  });
+
+  it.each([
+    ['', 20],
+    [' deeper than the window', 90],
+  ])(
+    'has its contract read again from where an event was missed%s, and nothing taken back',
+    async (_, depth) => {
+      const { number: lacking } = bench.buyTickets();
+      bench.deposit(bench.pools[0], 3);
+      bench.mine(depth - 2 + 64);
+      await bench.startAfresh();
+      // Final blocks are read without their state, which would show that the event lacks.
+      bench.node.faults = {
+        refuse: (method) => method === 'eth_call',
+        logs: (logs) => logs.filter(({ blockNumber }) => Number(blockNumber) !== lacking),
+      };
+      const mark = bench.output.length;
+      await bench.indexer();
+      await bench.until(async () => (await bench.cursor())?.number === lacking + depth - 1);
+      const undone = await bench.undoneDuring(async () => {
+        bench.heal();
+        await bench.converged();
+      });
+      expect(undone).toEqual([]);
+      expect(bench.output.slice(mark)).toContain(`in block ${lacking} was missed`);
+      await bench.sameAsAtOnce();
+    },
+  );
+
+  it('has nothing taken back from blocks that are not proven, as long as the event is not found in them', async () => {
+    const { number: border } = bench.deposit(bench.pools[0], 4);
+    bench.mine(63);
+    bench.buyTickets();
+    await bench.startAfresh();
+    bench.node.faults = { refuse: (method) => method === 'eth_call' };
+    const mark = bench.output.length;
+    await bench.indexer();
+    // From here on no answer is under way that was complete.
+    await bench.said('state of the last block', 1, mark);
+    expect((await bench.cursor())?.number).toBe(border);
+    const undone = await bench.undoneDuring(async () => {
+      bench.node.faults = { logs: withoutQuiet };
+      await bench.said('left out', 4);
+      bench.heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual([]);
+  });
+});

@@ -1,0 +1,127 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { LOTTERY } from '../../support/chain/paper-chain';
+import { usePaper } from '../../support/chain/paper-bench';
+import type { Log } from '../../support/chain/rpc-node';
+
+const SOON = { QUARANTINE_AFTER: '1' };
+const withoutLottery = (logs: Log[]): Log[] => logs.filter(({ address }) => address !== LOTTERY);
+
+describe('a contract whose event numbers break', () => {
+  const bench = usePaper();
+  const apart = (state: string): Promise<void> =>
+    bench.until(async () => {
+      const [row] = await bench.sql('SELECT address, state FROM chain_contracts_apart');
+      return row?.address === LOTTERY && row.state === state;
+    });
+
+  beforeAll(async () => {
+    bench.openDraw();
+    bench.deposit(bench.pools[0], 5);
+    await bench.indexer(SOON);
+    await bench.converged();
+    await bench.end();
+  });
+
+  it('is quarantined, the others go on, and it joins again when it is whole', async () => {
+    const app: NestFastifyApplication = await bench.indexer(SOON);
+    const get = async (url: string): Promise<string> => (await app.inject({ method: 'GET', url })).body;
+    // It reports after its commits.
+    const reported = async (wanted: object): Promise<void> => {
+      await bench.until(async () => {
+        const { status, contracts } = JSON.parse(await get('/health')) as Record<string, unknown>;
+        return status === 'synced' && Boolean(contracts) === 'contracts' in wanted;
+      });
+      expect(JSON.parse(await get('/health'))).toMatchObject(wanted);
+    };
+    await bench.converged();
+    const undone = await bench.undoneDuring(async () => {
+      bench.node.faults = { logs: withoutLottery };
+      bench.buyTickets();
+      await apart('quarantined');
+      bench.deposit(bench.pools[1], 7);
+      await bench.atHead();
+      expect(await bench.sql('SELECT FROM transactions WHERE amount = 7')).toHaveLength(1);
+      const reason = expect.stringContaining('left out') as string;
+      await reported({ contracts: [{ address: LOTTERY, state: 'quarantined', reason }] });
+      expect(await get('/metrics')).toContain(
+        `indexer_contract_state{contract="${LOTTERY}",state="quarantined"} 1`,
+      );
+      bench.heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual([]);
+    await reported({ status: 'synced' });
+  });
+
+  it('stays so for the next leader and through a reorganisation, and loses nothing', async () => {
+    await bench.indexer(SOON);
+    bench.node.faults = { logs: withoutLottery };
+    bench.buyTickets();
+    await apart('quarantined');
+    await bench.end();
+    bench.deposit(bench.pools[1], 8);
+    bench.buyTickets();
+    await bench.indexer(SOON);
+    await bench.atHead();
+    await apart('quarantined');
+    bench.mine(3);
+    bench.reorg(4);
+    await bench.atHead();
+    bench.buyTickets();
+    await bench.end();
+    bench.heal();
+    await bench.indexer(SOON);
+    await bench.converged();
+    await bench.sameAsAtOnce();
+  });
+
+  // As a version leaves it that does not know of contracts apart, and has moved the cursor.
+  it.each([5, -1])('is read again from its last event when it is at another block: %i', async (offset) => {
+    await bench.sql(
+      `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+       VALUES ($1, $2, '0xother', now(), 'catching_up', 'a test')`,
+      [LOTTERY, (await bench.cursor())!.number + offset],
+    );
+    await bench.indexer(SOON);
+    await bench.converged();
+  });
+
+  it('is the only one that is read again after a rewind of it', async () => {
+    bench.buyTickets();
+    await bench.indexer(SOON);
+    await bench.converged();
+    await bench.end();
+    const its = bench.chain.blocks.flatMap(({ number, events }) =>
+      events.flatMap(({ contract }) => (contract === LOTTERY ? number : [])),
+    );
+    const undone = await bench.undoneDuring(async () => {
+      expect(await bench.rewind(its[0] - 1, LOTTERY)).toBe(its.length);
+      await apart('catching_up');
+      await bench.indexer(SOON);
+      await bench.converged();
+    });
+    expect(undone).toEqual(its);
+    await expect(bench.rewind(its[0] - 1, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
+  });
+});
+
+describe('a contract whose event numbers break at two endpoints that must agree', () => {
+  const bench = usePaper(2);
+
+  it('is quarantined, and both are believed about the others', async () => {
+    const isApart = async (): Promise<boolean> =>
+      (await bench.sql('SELECT FROM chain_contracts_apart')).length > 0;
+    await bench.indexer({ ...SOON, RPC_AGREE: '2' });
+    await bench.converged();
+    bench.node.faults = { logs: withoutLottery };
+    bench.openDraw();
+    // The one that leaves out is found out by its own counts.
+    await bench.said('is not believed', 1, 0);
+    bench.nodes[1].faults = { logs: withoutLottery };
+    await bench.until(isApart);
+    bench.deposit(bench.pools[0], 7);
+    await bench.atHead();
+    bench.heal();
+    await bench.converged();
+  });
+});

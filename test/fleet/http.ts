@@ -23,22 +23,6 @@ export interface Call {
   headers?: Record<string, string | string[]>;
 }
 
-const [TICK_MS, PAUSE_MS] = [20, 100];
-/** The last time in which this process took no event for `PAUSE_MS` or longer. */
-let pause = { from: 0, to: 0 };
-let ticked = performance.now();
-setInterval(() => {
-  const now = performance.now();
-  if (now - ticked >= TICK_MS + PAUSE_MS) pause = { from: ticked, to: now };
-  ticked = now;
-}, TICK_MS).unref();
-
-/** What is read right after a pause of this process may have come at any time in it, and counts from its beginning. */
-function arrival(): number {
-  const now = performance.now();
-  return now - pause.to < TICK_MS ? pause.from : now;
-}
-
 /** Keep-alive connections to one server. Retries nothing. */
 export class HttpClient {
   private readonly agent: Agent;
@@ -56,7 +40,7 @@ export class HttpClient {
     const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     return new Promise((resolve) => {
       const answered = (answer: Omit<Answer, 'ms'>): void =>
-        resolve({ ...answer, ms: Math.max(0, arrival() - begun) });
+        resolve({ ...answer, ms: performance.now() - begun });
       const failed = (error: NodeJS.ErrnoException): void =>
         answered({ status: 0, headers: {}, text: '', body: undefined, error: error.code ?? error.message });
       const outgoing = request(

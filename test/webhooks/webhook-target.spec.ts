@@ -1,5 +1,5 @@
 import { defaultEnvironment } from '#settings/environment';
-import { problemOf, targetOf } from './webhook-target';
+import { problemOf, targetOf } from '#features/receivers/webhook-target';
 
 const production = Object.assign(defaultEnvironment(), { NODE_ENV: 'production' });
 const development = Object.assign(defaultEnvironment(), { NODE_ENV: 'development' });

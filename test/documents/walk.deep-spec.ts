@@ -28,7 +28,7 @@ it('its requests work as printed, and are answered in the form that it shows', a
   await app.nonce();
   const answered = STEPS.filter(({ answer }) => answer !== undefined);
   expect(answered).toHaveLength(4);
-  // The rest, with a webhook, runs until it is stopped: `webhook-example.e2e-spec.ts` runs it.
+  // The rest, with a webhook, runs until it is stopped: `webhook-example.deep-spec.ts` runs it.
   const script = answered.map(({ command }) => `${command}\necho; echo ---`).join('\n');
   const { stdout } = await promisify(execFile)('bash', ['-e', '-c', script], {
     cwd: ROOT,

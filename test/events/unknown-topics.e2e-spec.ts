@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import pino from 'pino';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
@@ -93,7 +94,14 @@ describe('while replicas are replaced', () => {
     webhook = body.data.id as string;
     await verify(app, webhook);
   });
-  beforeEach(() => void holdSweeps());
+  const clock = performance.now.bind(performance);
+  let ahead = 0;
+  beforeEach(() => {
+    holdSweeps();
+    // Readers may rest from what earlier tests published.
+    ahead += REST_MS;
+    jest.spyOn(performance, 'now').mockImplementation(() => clock() + ahead);
+  });
   afterEach(async () => {
     jest.restoreAllMocks();
     for (const stream of streams.splice(0)) stream.close();
@@ -142,19 +150,16 @@ describe('while replicas are replaced', () => {
     };
     const before = old[0].id;
     await until(async () => (await places()).every((place) => place === before));
-    // It does not take the consumers again and again, and says once what it does.
-    const states = new Set<string>();
-    const end = performance.now() + 2000;
+    // While they rest, which lasts until the clock goes on, they take the consumers no more.
+    const held = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     await publish(['deposit.confirmed', 'later']);
-    await until(async () => {
-      for (const { state } of await app.sql<{ state: string }>(
-        'SELECT xmin::text AS state FROM outbox_consumers',
-      ))
-        states.add(state);
-      return performance.now() > end;
-    });
-    // As they were, and of one attempt each at most: taken, and given back.
-    expect(states.size).toBeLessThanOrEqual(6);
+    const calls: string[] = [];
+    const note = (call: unknown): void => void calls.push((call as { name: string }).name);
+    subscribe('tracing:database:statement:start', note);
+    await until(() => calls.filter((name) => name === 'due_outbox_consumers').length >= 4);
+    unsubscribe('tracing:database:statement:start', note);
+    expect(calls).not.toContain('hold_outbox_consumer');
+    held.mockReset().mockImplementation(() => clock() + ahead);
     expect([old.map(nameOf), await sent(), seen(stream)]).toEqual([['before'], ['before'], ['before']]);
     expect(lines.filter((line) => line.includes('to a newer version'))).toHaveLength(3);
     const replica = await start();
@@ -204,13 +209,18 @@ describe('while replicas are replaced', () => {
   });
 
   it('after an hour without a newer one, the topic holds nobody up', async () => {
+    const met = jest.spyOn(UnknownTopics.prototype, 'endOf');
+    const stopsAt = (call: number, name: string): boolean => {
+      const [events] = met.mock.calls[call];
+      const { value } = met.mock.results[call] as { value: number };
+      return value < events.length && nameOf(events[value]) === name;
+    };
     const stream = await follow(app.port!);
     await publish([NEW_TOPIC, 'goal'], ['deposit.confirmed', 'after']);
-    // They may rest from what earlier tests published.
-    await new Promise((resolve) => setTimeout(resolve, REST_MS + 1000));
+    // All three have met it: the consumer of the test, the webhooks, and the streams.
+    await until(() => new Set(met.mock.contexts.filter((_, n) => stopsAt(n, 'goal'))).size === 3);
     expect([old.length, (await sent()).length, stream.events.length]).toEqual([0, 0, 0]);
-    const clock = performance.now.bind(performance);
-    jest.spyOn(performance, 'now').mockImplementation(() => clock() + HOUR_MS);
+    ahead += HOUR_MS;
     await until(async () => old.length === 1 && (await sent()).length === 1 && stream.events.length === 1);
     expect([old.map(nameOf), await sent(), seen(stream)]).toEqual([['after'], ['after'], ['after']]);
     expect(lines.filter((line) => line.includes('nobody took event'))).toHaveLength(3);

@@ -6,7 +6,6 @@ import { newSecret, signatureHeaders } from '#features/receivers/signature';
 
 const ID = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 const BODY = JSON.stringify({ id: '1', topic: 'draw.opened' });
-const now = (): number => Math.floor(Date.now() / 1000);
 type Headers = Record<string, string>;
 type Verify = (body: string, headers: Headers, secret: string) => unknown;
 
@@ -37,13 +36,6 @@ describe.each(RECEIVERS)('a signature as %s verifies it', (_name, verify) => {
     (body) => takes(verify, body, signatureHeaders(ID, body, [secret]), secret),
   );
 
-  it('is of many secrets that are made', async () => {
-    for (let n = 0; n < 50; n++) {
-      const made = newSecret();
-      await takes(verify, BODY, signatureHeaders(ID, BODY, [made]), made);
-    }
-  });
-
   it('is of the new and the old secret while it rotates, and of no other', async () => {
     const [old, next] = [newSecret(), newSecret()];
     const headers = signatureHeaders(ID, BODY, [next, old]);
@@ -53,32 +45,19 @@ describe.each(RECEIVERS)('a signature as %s verifies it', (_name, verify) => {
     await refuses(verify, BODY, signatureHeaders(ID, BODY, [next]), old);
   });
 
-  it('is refused of another body, secret or time, or when it is cut', async () => {
+  it('is refused of another body, secret or time', async () => {
     const headers = signatureHeaders(ID, BODY, [secret]);
     await takes(verify, BODY, headers, secret);
     await refuses(verify, `${BODY} `, headers, secret);
     await refuses(verify, BODY.replace('1', '2'), headers, secret);
     await refuses(verify, BODY, headers, newSecret());
-    const later = signatureHeaders(ID, BODY, [newSecret()], now() + 1);
+    const time = Number(headers['webhook-timestamp']) + 1;
     const moved = {
       ...headers,
-      'webhook-timestamp': later['webhook-timestamp'],
-      'savings-signature': headers['savings-signature'].replace(/t=\d+/, `t=${now() + 1}`),
+      'webhook-timestamp': String(time),
+      'savings-signature': headers['savings-signature'].replace(/t=\d+/, `t=${time}`),
     };
     await refuses(verify, BODY, moved, secret);
-    const cut = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        name === 'webhook-id' ? value : value.slice(0, -2),
-      ]),
-    );
-    await refuses(verify, BODY, cut, secret);
-    await refuses(verify, BODY, {}, secret);
-  });
-
-  it('is refused five minutes later', async () => {
-    await takes(verify, BODY, signatureHeaders(ID, BODY, [secret], now() - 290), secret);
-    await refuses(verify, BODY, signatureHeaders(ID, BODY, [secret], now() - 310), secret);
   });
 });
 
@@ -98,7 +77,7 @@ describe('the id', () => {
 
 describe('a secret', () => {
   it('is base64 of 24 to 64 bytes, as Standard Webhooks wants it', () => {
-    for (let n = 0; n < 200; n++) expect(newSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    for (let n = 0; n < 20; n++) expect(newSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   });
 
   it('of before, in base64url, still signs in both forms', async () => {
@@ -114,15 +93,4 @@ describe('a secret', () => {
       `t=${headers['webhook-timestamp']},v1=${createHmac('sha256', old).update(`${headers['webhook-timestamp']}.${BODY}`).digest('hex')}`,
     );
   });
-});
-
-it('one header for both forms would be read by these two libraries, but not by those that are strict', () => {
-  const secret = newSecret();
-  const headers = signatureHeaders(ID, BODY, [secret]);
-  const both = `${headers['savings-signature']}, ${headers['webhook-signature']}`;
-  expect(() => standard(BODY, { ...headers, 'webhook-signature': both }, secret)).not.toThrow();
-  expect(() => stripe(BODY, { ...headers, 'savings-signature': both }, secret)).not.toThrow();
-  // Stripe's library for Go wants `name=value` everywhere, that of Standard Webhooks for Python one comma a signature.
-  expect(both.split(',').every((each) => each.split('=').length === 2)).toBe(false);
-  expect(both.split(' ').every((each) => each.split(',').length === 2)).toBe(false);
 });

@@ -55,7 +55,7 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
     if (node) return node.request(asked as never);
     throw new WrongChainError(chainId, actual ?? 0);
   };
-  const pollingInterval = wallet && isWalletClient(wallet) ? wallet.pollingInterval : POLLING_MS;
+  const { pollingInterval = POLLING_MS } = (wallet ?? {}) as { pollingInterval?: number };
   const reader = createClient({ transport: custom({ request }, { retryCount: 0 }), pollingInterval });
   const attention = async (account: Address): Promise<'account' | 'chain' | undefined> => {
     if (!client) return undefined;

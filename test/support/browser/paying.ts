@@ -22,6 +22,8 @@ export class BrowserWallet {
   readonly asked: string[] = [];
   /** By method. */
   readonly answers: Record<string, Answer | undefined> = {};
+  /** How often the client looks at the chain, as viem's own clients say it. */
+  readonly pollingInterval = 100;
 
   constructor(
     public accounts: DevClient[],

@@ -12,7 +12,7 @@ import {
   Written,
 } from '../support/chain/paper-chain';
 
-const RUNS = Number(process.env.RUNS ?? 4);
+const RUNS = Number(process.env.RUNS ?? 1);
 const BLOCKS = 40;
 
 type Random = ReturnType<typeof generator>;

@@ -14,7 +14,7 @@ import {
   Written,
 } from '../../support/chain/paper-chain';
 
-const RUNS = Number(process.env.RUNS ?? 3);
+const RUNS = Number(process.env.RUNS ?? 1);
 const BLOCKS = 40;
 const CONTRACTS = [POOLS_CONTRACT, LOTTERY, NEW_LOTTERY];
 

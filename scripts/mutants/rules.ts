@@ -311,7 +311,7 @@ const SESSIONS: Mutant[] = [
     file: 'src/features/access/sessions.ts',
     find: 'return checkedIn === this.feed.term && this.feed.fresh;',
     replace: 'return checkedIn === this.feed.term;',
-    tests: ['test/auth/session-feed', 'test/auth/sessions'],
+    tests: ['src/features/access/sessions'],
   },
 ];
 
@@ -408,7 +408,7 @@ const ERRORS: Mutant[] = [
     file: 'src/platform/log/redact.ts',
     find: 'copy[name] = isSecret && field != null ? REDACTED : redact(field, depth - 1);',
     replace: 'copy[name] = isSecret && depth === 0 ? REDACTED : redact(field, depth - 1);',
-    tests: ['src/platform/log/redact'],
+    tests: ['src/platform/log'],
   },
 ];
 
@@ -675,7 +675,7 @@ const POOLS: Mutant[] = [
     file: 'src/platform/answers/pagination.ts',
     find: '(query.page ?? 1) * query.limit >= total;',
     replace: '(query.page ?? 1) * query.limit > total;',
-    tests: ['test/pools/pools-read', 'test/transactions/transaction-cursors'],
+    tests: ['src/platform/answers/cursor'],
   },
   {
     id: 'cursor-passes-nothing',
@@ -873,7 +873,7 @@ const POOLS: Mutant[] = [
     source: 'design, retried POST /pools',
     file: 'src/features/pools/pools.sql.ts',
     find: "WHERE i.created_at < now() - interval '24 hours'",
-    replace: "WHERE i.created_at < now() - interval '25 hours'",
+    replace: "WHERE i.created_at < now() - interval '24 days'",
     tests: ['test/pools/idempotency'],
   },
 ];

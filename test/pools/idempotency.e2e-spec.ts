@@ -80,15 +80,18 @@ it('other keys, other users and no key are other requests', async () => {
   const key = newKey();
   const other = await app.signIn();
   const ids = new Set<string>();
+  const first = await create(key);
+  const theirs = await create(key, {}, other);
   for (const answer of [
-    await create(key),
+    first,
+    theirs,
     await create(newKey()),
-    await create(key, {}, other),
     await app.post('/pools', body, user),
     await app.post('/pools', body, user),
   ])
     ids.add(answer.body.data.id as string);
   expect(ids.size).toBe(5);
+  expect((await create(key, {}, other)).body).toEqual(theirs.body);
 });
 
 it('a refused request leaves the key free', async () => {

@@ -2057,7 +2057,7 @@ const WEBHOOKS: Mutant[] = [
     file: 'src/features/receivers/webhook-target.ts',
     find: "url.protocol === 'http:' && environment.NODE_ENV !== 'production'",
     replace: "url.protocol === 'http:'",
-    tests: ['src/features/receivers/webhook-target'],
+    tests: ['test/webhooks/webhook-target'],
   },
   {
     id: 'webhook-fairness',

@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
 import { knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
 import { TestApp, until } from '../support/app';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource, query } from '../support/database';
-import { FROM_SOURCE } from '../support/processes/source';
 
-const run = promisify(execFile);
 const closes: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
@@ -173,38 +169,6 @@ describe('what a version says of a schema', () => {
     const source = await migrationSource(await database(emptyDatabase));
     closes.push(() => source.destroy());
     expect(knownMigrations()).toEqual(source.migrations.map(({ name }) => name));
-  });
-});
-
-describe('commands', () => {
-  const migrate = (url: string, command: string) =>
-    run(process.execPath, [...FROM_SOURCE, 'src/migrate.ts', command], {
-      env: { ...process.env, DATABASE_URL: url },
-    }).then(
-      ({ stderr }) => ({ code: 0, stderr }),
-      ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
-    );
-
-  it('check before and after, and wait until then', async () => {
-    const url = await database(emptyDatabase);
-    const waiting = migrate(url, 'wait');
-    expect(await migrate(url, 'check')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('schema is behind: run the migrations'),
-    });
-    expect(await migrate(url, 'run')).toMatchObject({ code: 0 });
-    expect(await migrate(url, 'check')).toMatchObject({ code: 0 });
-    expect(await waiting).toMatchObject({ code: 0 });
-    expect(await migrate(url, 'revert all')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('usage'),
-    });
-  });
-
-  it('say what is wrong with the database', async () => {
-    const url = new URL(await database(emptyDatabase));
-    url.pathname = '/none';
-    expect(await migrate(url.href, 'run')).toEqual({ code: 2, stderr: 'database "none" does not exist\n' });
   });
 });
 

@@ -98,6 +98,29 @@ describe('processes', () => {
     await bench.sql(`ALTER DATABASE "${name}" RESET search_path`);
   });
 
+  it('the command set-aside lists events with their reason, and refuses what it does not know', async () => {
+    const pool = 'ffffffff-ffff-4fff-8fff-ffffffffffff';
+    const indexer = bench.indexer();
+    await bench.deposit(pool, 31n);
+    await bench.converged();
+    await indexer.end('SIGTERM');
+    const listing = bench.indexer({}, ['set-aside', '--limit', '5', '--json']);
+    const wrong = bench.indexer({}, ['set-aside', '--all']);
+    await Promise.all([listing.ended, wrong.ended]);
+    expect([listing.code, wrong.code, wrong.output]).toEqual([0, 1, expect.stringContaining('usage')]);
+    expect(JSON.parse(listing.output)).toMatchObject([
+      {
+        outcome: 'UNKNOWN_POOL',
+        kind: 'Deposited',
+        pool,
+        account: bench.address,
+        amount: '31',
+        contract: bench.deployment.contracts.cooperative.toLowerCase(),
+        txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      },
+    ]);
+  });
+
   it('13: PostgreSQL is killed during a backfill', async () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'pooled-savings-fault-'));
     let server = await startPostgres({ dir, database: 'faults' });

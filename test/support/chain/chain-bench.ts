@@ -285,24 +285,6 @@ export class ChainBench {
     );
   }
 
-  /** Block numbers of the events that are taken back while `work` is done. */
-  async undoneDuring(work: () => Promise<unknown>): Promise<number[]> {
-    await this.sql(`CREATE TABLE undone AS SELECT block_number FROM chain_events WHERE false`);
-    await this.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
-      INSERT INTO undone VALUES (old.block_number); RETURN old; END $$`);
-    await this.sql(`CREATE TRIGGER note BEFORE DELETE ON chain_events FOR EACH ROW EXECUTE FUNCTION note()`);
-    try {
-      await work();
-      const rows = await this.sql<{ block: number }>(
-        'SELECT block_number::int AS block FROM undone ORDER BY 1',
-      );
-      return rows.map(({ block }) => block);
-    } finally {
-      await this.sql('DROP FUNCTION IF EXISTS note CASCADE');
-      await this.sql('DROP TABLE IF EXISTS undone');
-    }
-  }
-
   /** Runs the command, and returns its output. @throws Error with it when the command fails */
   async rewind(to: number, settings?: NodeJS.ProcessEnv, contract?: Address): Promise<string> {
     const of = contract ? ['--contract', contract] : [];

@@ -216,9 +216,9 @@ it.each(['by leaving the loop', 'by the signal'])('gives its place back: %s', as
   });
   const onConnected = (): void => void pay();
   const follow = async (): Promise<void> => {
-    for await (const _ of client.events({ onConnected, signal: end.signal })) {
+    for await (const { id } of client.events({ onConnected, signal: end.signal })) {
       if (way === 'by leaving the loop') break;
-      end.abort(new Error('enough'));
+      end.abort(new Error(`enough, with ${id}`));
     }
   };
   if (way === 'by leaving the loop') await follow();

@@ -1050,7 +1050,7 @@ const LEDGER: Mutant[] = [
     tests: ['test/ledger/totals'],
   },
   {
-    id: 'count-deposits',
+    id: 'count-withdrawals',
     rule: 'The number of a pool’s transactions follows every insertion.',
     source: 'docs/ledger.md, triggers derive counts',
     file: `${MIGRATION}/31-functions-transactions-inserted.sql`,
@@ -1089,8 +1089,8 @@ const LEDGER: Mutant[] = [
     tests: ['test/ledger/totals'],
   },
   {
-    id: 'sum-of-owner-when-members-pay',
-    rule: 'A deposit that is cancelled leaves the sums of its payer.',
+    id: 'sum-withdrawals-taken-back',
+    rule: 'A withdrawal that a reorganisation takes away comes back into the balance.',
     source: 'docs/ledger.md',
     file: `${MIGRATION}/33-functions-transactions-deleted.sql`,
     find: 'balance = p.balance + c.deposited - c.withdrawn,',
@@ -1321,12 +1321,7 @@ const DATABASE: Mutant[] = [
     file: 'src/platform/errors/error.filter.ts',
     find: 'if (isOutcomeUnknown(error) && !reads)',
     replace: 'if (isOutcomeUnknown(error) && reads)',
-    tests: [
-      'test/statements/outage',
-      'test/statements/refused-writes',
-      'test/statements/statement-pools',
-      'test/http/error-filters',
-    ],
+    tests: ['test/http/error-codes'],
   },
   {
     id: 'database-deadline',

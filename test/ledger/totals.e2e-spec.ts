@@ -159,6 +159,24 @@ it('every total is a multiple while pools with one deposit are created at once',
   expect(await differences(app)).toEqual([]);
 });
 
+it('totals follow one statement with several rows of each type of a pool, and one that takes some of them away', async () => {
+  const { id } = await app.createPool(users[0]);
+  await app.sql(
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
+     SELECT gen_random_uuid(), $1, type, 'CONFIRMED', $2, 10 * n, '0x', n, 0, now()
+     FROM generate_series(1, 3) n CROSS JOIN unnest('{DEPOSIT,WITHDRAWAL,YIELD_CLAIM}'::text[]) AS t(type)`,
+    [id, users[0].address],
+  );
+  await app.sql(
+    'INSERT INTO yield_accruals SELECT n, 0, $1, 100 * n, 100 * n, now() FROM generate_series(1, 4) n',
+    [id],
+  );
+  expect(await differences(app)).toEqual([]);
+  for (const table of ['transactions', 'yield_accruals'])
+    await app.sql(`DELETE FROM ${table} WHERE pool_id = $1 AND block_number > 2`, [id]);
+  expect(await differences(app)).toEqual([]);
+});
+
 it(`totals equal a recount after concurrent writes, rollbacks and killed connections, SEED=${SEED}`, async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -90,7 +90,7 @@ describe('calls', () => {
     await app.sql('UPDATE chain_contracts SET minimum = 1');
   });
 
-  it('tickets cost no more than an amount can be', async () => {
+  it('tickets cost no more than an amount can be, and are sold until the draw time', async () => {
     await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [CONTRACTS.lottery]);
     await addDraw(app, 1, { status: 'ACTIVE', drawTime: '2999-01-01', contract: CONTRACTS.lottery });
     const tickets = (count: bigint | string) => app.get(`/lottery/calls/tickets?count=${count}`, saver);
@@ -101,6 +101,9 @@ describe('calls', () => {
       expect([status, body.details[0].field]).toEqual([400, 'count']);
     }
     expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
+    // Sales end with the first block at the draw time.
+    await app.sql(`UPDATE lottery_draws SET draw_time = '2026-03-01'`);
+    expect((await atHead(() => tickets('1'))).body.code).toBe('no_open_draw');
   });
 
   describe('refuses', () => {

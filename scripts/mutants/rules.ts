@@ -441,7 +441,7 @@ const LIMITS: Mutant[] = [
     file: 'src/platform/limits/limits.settings.ts',
     find: 'RATE_LIMIT_WINDOW = 900;',
     replace: 'RATE_LIMIT_WINDOW = 600;',
-    tests: ['test/limits/rate-limits'],
+    tests: ['src/settings/environment', 'test/limits/rate-limits'],
   },
   {
     id: 'limit-window-is-fixed',
@@ -636,7 +636,7 @@ const POOLS: Mutant[] = [
     file: 'src/features/pools/pools.dto.ts',
     find: 'limit: number = 20;',
     replace: 'limit: number = 25;',
-    tests: ['test/pools/pools-read'],
+    tests: ['test/validation/query-parameters', 'test/pools/pools-read'],
   },
   {
     id: 'page-size-maximum',

@@ -10,6 +10,7 @@
  * the deep suite only; with status 2 when a mutant does not apply any more, or names no test.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -168,11 +169,16 @@ class Workshop {
       if (all) process.stderr.write(`${file}: ${name}\n`);
       else end(child);
     });
-    const limit = setTimeout(() => end(child), LIMIT_MS);
-    const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+    const limit = setTimeout(() => {
+      failure = `no end within ${LIMIT_MS / 60_000} minutes`;
+      end(child);
+    }, LIMIT_MS);
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
     clearTimeout(limit);
-    if (failure === undefined && code !== 0) failure = `jest ended with ${code}: ${plain(last).slice(-300)}`;
-    return failure;
+    if (failure !== undefined || code === 0) return failure;
+    // Not by a mutant.
+    if (signal) throw new Error(`jest was ended by ${signal}`);
+    return `jest ended with ${code}: ${plain(last).slice(-300)}`;
   }
 
   remove(): void {

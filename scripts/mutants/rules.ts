@@ -1435,7 +1435,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-writer.sql.ts',
     find: "SET status = 'PENDING', amount = t.requested_amount, tx_hash = NULL",
     replace: "SET status = 'PENDING', tx_hash = NULL",
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-batches'],
+    tests: ['test/indexer/following/reorganisations'],
   },
   {
     id: 'reorganisation-unannounced',
@@ -1454,7 +1454,7 @@ const INDEXER: Mutant[] = [
     find: `if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');`,
     replace: `if (!competing && ancestor) return (await this.rewindTo(writer, cursor, ancestor)).cursor;
     if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');`,
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-finality'],
+    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
   },
   {
     id: 'reorganisation-links',
@@ -1463,7 +1463,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/leading/recovery.ts',
     find: 'if (adjacent && competing.parentHash !== ancestor.hash)',
     replace: 'if (false)',
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-finality'],
+    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
   },
   {
     id: 'reorganisation-of-final-blocks',
@@ -1472,7 +1472,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/leading/recovery.ts',
     find: 'if (!ancestor || ancestor.number < lowest) {',
     replace: 'if (!ancestor) {',
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-finality'],
+    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
   },
   {
     id: 'finality-by-two',
@@ -1555,7 +1555,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/decide.ts',
     find: "if (pool.contract !== event.contract) return refused('the pool is of another contract');",
     replace: '',
-    tests: ['src/indexer/ledger/decide', 'test/indexer/indexer-set-aside'],
+    tests: ['src/indexer/ledger/decide', 'test/indexer/indexer'],
   },
   {
     id: 'set-aside-alone',
@@ -1638,7 +1638,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/agreement/cross-check.ts',
     find: 'if (supporters > differing) return',
     replace: 'if (supporters >= differing) return',
-    tests: ['src/indexer/agreement', 'test/indexer/ledger/indexer-receipts', 'test/indexer/indexer-facts'],
+    tests: ['src/indexer/agreement', 'test/indexer/following/endpoints'],
   },
   {
     id: 'block-of-one',
@@ -1647,7 +1647,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/agreement/cross-check.ts',
     find: "return isAlone || supporters < agree ? 'unconfirmed' : 'accepted';",
     replace: "return supporters < agree ? 'unconfirmed' : 'accepted';",
-    tests: ['src/indexer/agreement', 'test/indexer/ledger/indexer-receipts', 'test/indexer/indexer-facts'],
+    tests: ['src/indexer/agreement', 'test/indexer/following/endpoints'],
   },
   {
     id: 'head-of-one',
@@ -1674,7 +1674,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/contracts/contract-states.ts',
     find: 'if (!this.patience.isOver(contract) || this.following.length === 1) return false;',
     replace: 'if (!this.patience.isOver(contract)) return false;',
-    tests: ['test/indexer/contracts/indexer-contracts', 'test/indexer/indexer-catch-up'],
+    tests: ['test/indexer/following/quarantine', 'test/indexer/contracts/indexer-contracts'],
   },
   {
     id: 'quarantine-patience',
@@ -1683,7 +1683,11 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/agreement/patience.ts',
     find: 'return tries + 1 >= MIN_TRIES && this.now() - since >= this.ms;',
     replace: 'return tries + 1 >= MIN_TRIES;',
-    tests: ['src/indexer/agreement', 'test/indexer/contracts/indexer-contracts', 'src/indexer/proving'],
+    tests: [
+      'test/indexer/following/quarantine',
+      'test/indexer/contracts/indexer-contracts',
+      'src/indexer/proving',
+    ],
   },
   {
     id: 'catch-up-without-repetition',

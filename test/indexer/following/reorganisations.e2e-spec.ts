@@ -16,12 +16,12 @@ describe('a reorganisation', () => {
     await bench.converged();
   });
 
-  it('makes a deposit pending again, and it is confirmed by the same transaction in another block', async () => {
+  it('makes a deposit pending again as announced, and it is confirmed by the same transaction in another block', async () => {
     const [pool, deposit] = await bench.addPool(100n);
-    const [{ txHash }] = bench.deposit(pool, 100, { ref: deposit }).events;
+    const [{ txHash }] = bench.deposit(pool, 90, { ref: deposit }).events;
     await bench.indexer();
     await bench.converged();
-    expect(await statusOf(deposit)).toEqual({ status: 'CONFIRMED', amount: '100', tx_hash: txHash });
+    expect(await statusOf(deposit)).toEqual({ status: 'CONFIRMED', amount: '90', tx_hash: txHash });
     bench.reorg(1);
     await bench.converged();
     expect(await statusOf(deposit)).toEqual({ status: 'PENDING', amount: '100', tx_hash: null });

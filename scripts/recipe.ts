@@ -167,7 +167,8 @@ async function main(args: string[]): Promise<boolean> {
       run('npm run typecheck'),
     ]);
     const tests = [...new Set([...CHECK_ALL, ...recipes.flatMap(testsOf)])];
-    await run('npx jest', `--testPathIgnorePatterns=${ABOUT_REPOSITORY}`, ...args, ...tests);
+    // The option last: it takes all words behind it.
+    await run('npx jest', ...tests, ...args, `--testPathIgnorePatterns=${ABOUT_REPOSITORY}`);
     return good;
   } finally {
     rmSync(copy, { recursive: true, force: true });

@@ -905,7 +905,7 @@ const TRANSACTIONS: Mutant[] = [
     file: 'src/features/transactions/transactions.sql.ts',
     find: "AND type = '${type}' AND (:type IS NULL OR :type = '${type}')",
     replace: "AND type = '${type}' AND (:type IS NULL OR :type <> '')",
-    tests: ['test/transactions/transactions'],
+    tests: ['test/transactions/transactions', 'test/transactions/transaction-lists'],
   },
   {
     id: 'transactions-of-the-pool',
@@ -915,7 +915,7 @@ const TRANSACTIONS: Mutant[] = [
     file: 'src/features/transactions/transactions.sql.ts',
     find: "newest(['pool_id = :pool'], ':limit + :offset')",
     replace: "newest(['owner_id = (SELECT owner_id FROM pools WHERE id = :pool)'], ':limit + :offset')",
-    tests: ['test/transactions/transactions'],
+    tests: ['test/transactions/transactions', 'test/transactions/transaction-lists'],
   },
   {
     id: 'transactions-newest-first',

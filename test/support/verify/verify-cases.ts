@@ -48,7 +48,7 @@ const CASES: Record<string, Record<string, Case>> = {
     finalized_number: ['block_number + 1'],
   },
   chain_events: {
-    block_number: ['block_number + 100', undefined, TICKETS],
+    block_number: ['block_number - 1', undefined, TICKETS],
     log_index: more('log_index + 100', undefined, CLAIM),
     block_hash: [TX_HASH],
     block_time: [`block_time + interval '1 second'`, undefined, `kind = 'YieldAccrued'`],

@@ -1454,7 +1454,7 @@ const INDEXER: Mutant[] = [
     find: `if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');`,
     replace: `if (!competing && ancestor) return (await this.rewindTo(writer, cursor, ancestor)).cursor;
     if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');`,
-    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
+    tests: ['src/indexer/leading/recovery'],
   },
   {
     id: 'reorganisation-links',
@@ -1463,7 +1463,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/leading/recovery.ts',
     find: 'if (adjacent && competing.parentHash !== ancestor.hash)',
     replace: 'if (false)',
-    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
+    tests: ['src/indexer/leading/recovery'],
   },
   {
     id: 'reorganisation-of-final-blocks',
@@ -1472,7 +1472,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/leading/recovery.ts',
     find: 'if (!ancestor || ancestor.number < lowest) {',
     replace: 'if (!ancestor) {',
-    tests: ['test/indexer/following/reorganisations', 'test/indexer/following/finality'],
+    tests: ['src/indexer/leading/recovery'],
   },
   {
     id: 'finality-by-two',
@@ -1638,7 +1638,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/agreement/cross-check.ts',
     find: 'if (supporters > differing) return',
     replace: 'if (supporters >= differing) return',
-    tests: ['src/indexer/agreement', 'test/indexer/following/endpoints'],
+    tests: ['src/indexer/agreement/cross-check'],
   },
   {
     id: 'block-of-one',
@@ -1647,7 +1647,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/agreement/cross-check.ts',
     find: "return isAlone || supporters < agree ? 'unconfirmed' : 'accepted';",
     replace: "return supporters < agree ? 'unconfirmed' : 'accepted';",
-    tests: ['src/indexer/agreement', 'test/indexer/following/endpoints'],
+    tests: ['src/indexer/agreement/cross-check'],
   },
   {
     id: 'head-of-one',
@@ -1674,7 +1674,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/contracts/contract-states.ts',
     find: 'if (!this.patience.isOver(contract) || this.following.length === 1) return false;',
     replace: 'if (!this.patience.isOver(contract)) return false;',
-    tests: ['test/indexer/following/quarantine', 'test/indexer/contracts/indexer-contracts'],
+    tests: ['src/indexer/contracts/contract-states'],
   },
   {
     id: 'quarantine-patience',

@@ -1,0 +1,50 @@
+import { Logger } from '@nestjs/common';
+import type { IndexerSettings } from '#settings/indexer.settings';
+import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { type SequenceCheck, SequenceFall } from '#indexer/agreement/sequence-check';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import type { BlockProof } from '#indexer/proving/block-proof';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { ContractStates } from './contract-states';
+
+beforeAll(() => Logger.overrideLogger(false));
+
+const nothing = (): void => undefined;
+
+it.each([
+  [1, []],
+  [2, ['one']],
+])(
+  'of %i contracts whose first has wrong numbers for long, these are quarantined: %j',
+  async (count, expected) => {
+    const contracts = ['one', 'two'].slice(0, count);
+    const quarantined = new Set<string>();
+    const sequence = {
+      load: nothing,
+      isProven: () => true,
+      lastOf: () => ({ seq: 1, block: 1 }),
+    } as unknown as SequenceCheck;
+    const states = new ContractStates(
+      { contracts, absolve: nothing } as unknown as RpcEndpoints,
+      sequence,
+      { QUARANTINE_AFTER: 0 } as IndexerSettings,
+      { watchContracts: nothing } as unknown as IndexerTelemetry,
+      {} as BlockProof,
+    );
+    const ledger = {
+      contracts: {
+        setApart: (_: ChainCursor, address: string) => quarantined.add(address),
+        apart: () => [],
+      },
+    } as unknown as Parameters<ContractStates['broken']>[0];
+    for (let i = 0; i < 10 && quarantined.size === 0; i += 1)
+      await states.broken(
+        ledger,
+        { number: 9 } as ChainCursor,
+        {} as WatchedEndpoint,
+        new SequenceFall('one', 'fewer events'),
+      );
+    expect([...quarantined]).toEqual(expected);
+  },
+);

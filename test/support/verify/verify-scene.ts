@@ -171,9 +171,11 @@ export class VerifyScene {
   }
 
   /** Every column of every table, and the name of its table. */
-  columns(): Promise<{ table: string; column: string }[]> {
+  /** `isLedger`: the indexer may write the table. Others are the API's own, such as those of modules. */
+  columns(): Promise<{ table: string; column: string; isLedger: boolean }[]> {
     return this.sql(`
-      SELECT c.relname AS table, a.attname AS column FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      SELECT c.relname AS table, a.attname AS column,
+        has_table_privilege('savings_indexer', c.oid, 'INSERT, UPDATE') AS "isLedger" FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
       ORDER BY 1, a.attnum`);
   }

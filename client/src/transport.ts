@@ -39,10 +39,10 @@ const ENDINGS: ReadonlySet<string> = new Set<SessionEnd>([
 const LOGOUT = /\/logout(\/all)?$/;
 
 /**
- * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request that the
- * service asks by Retry-After to send later, and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a
- * key gets the answer of its first attempt that was carried out, however long that takes. While the service wants no
- * requests none is sent: what cannot wait gets the same refusal again, from here.
+ * A fetch that adds the token, waits when the service asks to, and retries where that is safe: refusals with Retry-After,
+ * and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a key gets the
+ * answer of its first attempt that was carried out, however long that takes. While the service wants no requests none is
+ * sent: what cannot wait gets the same refusal again, from here.
  */
 export class Transport {
   private readonly reads = new Reads((request) => this.retried(request));

@@ -17,7 +17,7 @@ import type { Logger } from 'pino';
 import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
 import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
-import { tellReasons } from '#platform/errors/failure-log';
+import { includeReasons } from '#platform/errors/failure-log';
 import { ApiError } from '#platform/errors/errors';
 import { type OnError, reportErrors } from '#platform/errors/report';
 import { forgetEmptyBody } from '#platform/http/empty-body';
@@ -109,7 +109,7 @@ export async function createApp(
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
-  if (environment.NODE_ENV === 'development') tellReasons(fastify.server);
+  if (environment.NODE_ENV === 'development') includeReasons(fastify.server);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));
   await prepare?.(app);

@@ -135,10 +135,9 @@ export const LOAD_APPEARED = `
 const MOVES_MONEY = `e.kind IN (${MONEY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND e.amount > 0`;
 
 /**
- * Finds unknown pools that have been created since, or were cancelled and are
- * brought back by money. It looks at a limited number of events at a time, so that many
- * events of unknown pools cost little. Parameters: the pool id to continue from, number of events to look at. Row: the
- * last pool id looked at, how many events, pools that exist now.
+ * Finds unknown pools that have been created since, or were cancelled and are brought back by money. It looks at a
+ * limited number of events at a time, so that many events of unknown pools cost little. Parameters: the pool id to
+ * continue from, number of events to look at. Row: the last pool id looked at, how many events, pools that exist now.
  */
 export const FIND_APPEARED = `
   WITH looked AS MATERIALIZED (

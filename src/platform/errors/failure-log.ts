@@ -13,7 +13,7 @@ export const expectFailures = (server: Server): unknown => draining.add(server);
 const developing = new WeakSet<Server>();
 
 /** From now on an answer 500 carries its reason. Never in production. */
-export const tellReasons = (server: Server): unknown => developing.add(server);
+export const includeReasons = (server: Server): unknown => developing.add(server);
 
 /** The field of an answer 500 that tells a developer what failed. */
 export function reasonOf(error: unknown, request: FastifyRequest | IncomingMessage): { reason?: string } {

@@ -47,12 +47,13 @@ export function watchConnections(server: Server, proxies: string[]): void {
 
 /** @param noticeMs how long requests are still accepted after readiness failed */
 export async function drain(app: NestFastifyApplication, noticeMs: number): Promise<void> {
-  expectFailures(app.getHttpServer());
-  app.get(HealthService).drain();
-  await new Promise((resolve) => setTimeout(resolve, noticeMs));
   const server = app.getHttpServer();
+  expectFailures(server);
+  app.get(HealthService).drain();
+  connections.get(server)?.announceClose();
+  await new Promise((resolve) => setTimeout(resolve, noticeMs));
   // Idle connections would keep the server open as long as the client likes.
-  const idle = setInterval(() => connections.get(server)?.closeIdle(), 100);
+  const idle = setInterval(() => server.closeIdleConnections(), 100);
   const all = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   try {
     await app.close();

@@ -79,14 +79,19 @@ describe('draining', () => {
     const during = await Connection.open(port);
     during.send('/health/ready');
     await during.answered();
-    during.send('/health/live');
-    await during.answered(2);
-    during.send('/auth/nonce');
-    await during.answered(3);
-    expect(during.statuses).toEqual([503, 200, 200]);
+    expect(during.statuses).toEqual([503]);
     expect(during.received).toContain(
       '{"success":false,"error":"Service unavailable","message":"Service unavailable","code":"unavailable","details":[{"field":"process","message":"draining"}]}',
     );
+    // Clients learn that they need another connection, which is served.
+    for (const [i, path] of ['/health/live', '/auth/nonce'].entries()) {
+      const connection = i === 0 ? before : await Connection.open(port);
+      connection.send(path);
+      await until(() => connection.closed);
+      expect(connection.statuses.at(-1)).toBe(200);
+      expect(connection.received).toMatch(/\r\nconnection: close\r\n(?!.*HTTP)/is);
+    }
+    await until(() => during.closed);
     endNotice();
     await drained;
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');
@@ -123,7 +128,7 @@ describe('draining', () => {
     let ended = false;
     const drained = drain(app.nest, 0).then(() => (ended = true));
     await until(() => idle.every(({ closed }) => closed));
-    // A request on an open connection while the server closes.
+    // A request on an open connection while the server closes, before the answer to the one before.
     busy.send('/health/live');
     expect([ended, busy.received]).toEqual([false, '']);
     release();
@@ -134,7 +139,22 @@ describe('draining', () => {
     expect(cut).not.toHaveBeenCalled();
     expect(busy.statuses).toEqual([200, 200]);
     expect(busy.received).toContain('"pagination":{"page":1,"limit":20,"total":0,"pages":0}');
-    expect(busy.received).toMatch(/connection: close/i);
+    for (const { received } of [busy, other]) expect(received.match(/connection: close/gi)).toHaveLength(1);
+  });
+
+  it('answers a request that arrives before it closes an idle connection', async () => {
+    const late = await Promise.all([Connection.open(port), Connection.open(port)]);
+    late[0].send('/health/live');
+    await late[0].answered();
+    const server = app.nest.getHttpServer();
+    const close = server.close.bind(server);
+    jest.spyOn(server, 'close').mockImplementation((callback) => {
+      for (const connection of late) connection.send('/health/live');
+      return close(callback);
+    });
+    await drain(app.nest, 0);
+    await until(() => late.every(({ closed }) => closed));
+    expect(late.map(({ statuses }) => statuses)).toEqual([[200, 200], [200]]);
   });
 
   it('cuts a request that never becomes complete', async () => {

@@ -12,8 +12,8 @@ export const MAX_IDLE = 256;
 interface Connection {
   /** The client's key. Undefined for trusted proxies, which are not counted. */
   peer?: string;
-  /** Requests without an answer yet. */
-  requests: number;
+  /** Answers that are not sent completely yet. */
+  answers: Set<ServerResponse>;
   /** Whether it has sent a complete request. */
   used: boolean;
 }
@@ -34,16 +34,22 @@ interface Idle {
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
   private readonly idle = new Map<string, Idle>();
+  private readonly closeNow: () => void;
+  private closing = false;
 
-  constructor(
-    private readonly server: Server,
-    proxies: string[] = [],
-  ) {
+  constructor(server: Server, proxies: string[] = []) {
+    this.closeNow = server.closeIdleConnections.bind(server);
+    // Node's own `close` calls it too.
+    server.closeIdleConnections = () => this.closeIdle();
     const isProxy = trustedProxies(proxies);
     server.on('connection', (socket) => {
       const address = plainAddress(socket.remoteAddress ?? '');
       const counted = address !== undefined && !isProxy(address);
-      const connection = { peer: counted ? clientKey(address) : undefined, requests: 0, used: false };
+      const connection = {
+        peer: counted ? clientKey(address) : undefined,
+        answers: new Set<ServerResponse>(),
+        used: false,
+      };
       this.open.set(socket, connection);
       this.rest(socket, connection);
       socket.once('close', () => {
@@ -53,15 +59,23 @@ export class Connections {
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = this.open.get(socket);
-      if (connection?.peer === undefined) return;
+      if (!connection) return;
+      const { answers } = connection;
       this.wake(socket, connection);
       connection.used = true;
-      connection.requests += 1;
+      answers.add(response);
       response.once('close', () => {
-        connection.requests -= 1;
-        if (connection.requests === 0 && this.open.has(socket)) this.rest(socket, connection);
+        answers.delete(response);
+        if (answers.size === 0 && this.open.has(socket)) this.rest(socket, connection);
       });
+      if (this.closing) endWith(answers);
     });
+  }
+
+  /** From now on the last answer of each connection says that it is the last (RFC 9112, 9.6). */
+  announceClose(): void {
+    this.closing = true;
+    for (const { answers } of this.open.values()) endWith(answers);
   }
 
   private rest(socket: Socket, connection: Connection): void {
@@ -85,9 +99,22 @@ export class Connections {
     if (idle.unused.size + idle.resting.size === 0) this.idle.delete(peer!);
   }
 
-  /** Closes connections between two requests, and those that never sent one, which Node counts as busy. */
+  /**
+   * Closes connections between two requests, and those that never sent one, which Node counts as busy. A request may
+   * have arrived unread, so the process reads once more before: a phase of reading lies between two immediates.
+   */
   closeIdle(): void {
-    this.server.closeIdleConnections();
-    for (const socket of this.open.keys()) if (socket.bytesRead === 0) socket.destroy();
+    setImmediate(() =>
+      setImmediate(() => {
+        this.closeNow();
+        for (const socket of this.open.keys()) if (socket.bytesRead === 0) socket.destroy();
+      }),
+    );
   }
+}
+
+/** Clients may send requests before they have the answers to others. */
+function endWith(answers: Set<ServerResponse>): void {
+  const last = [...answers].at(-1);
+  for (const answer of answers) answer.shouldKeepAlive = answer !== last;
 }

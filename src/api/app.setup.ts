@@ -170,8 +170,7 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     requestTimeout: 15_000,
     connectionTimeout: 15_000,
-    // Keep idle connections longer than load balancers do, so that it is they who close them.
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: environment.KEEP_ALIVE_TIMEOUT * 1000,
     clientErrorHandler: refuseConnection,
     // Accept ids as long as all headers may be, so that over-long ids return 404.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },

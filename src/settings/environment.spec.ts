@@ -229,6 +229,7 @@ describe('the keeper', () => {
 const WRONG: Record<string, string[]> = {
   NODE_ENV: ['prod', 'Production'],
   PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
+  KEEP_ALIVE_TIMEOUT: ['0', '86401', '65s'],
   DATABASE_URL: [
     'mysql://hidden-password@db/x',
     'db.internal/hidden-password',

@@ -166,6 +166,8 @@ it('streams are neither held back nor cut by what stands before the API', () => 
     expect(
       rules.find((rule: any) => rule.matches.some((match: any) => match.path.value === value)).timeouts,
     ).toEqual({ request: '0s' });
+  // Google's load balancer keeps its connections for 600 s.
+  expect(Number(settingsOf(withComponents('gateway')).KEEP_ALIVE_TIMEOUT)).toBeGreaterThan(600);
 });
 
 it('two chains share nothing', () => {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { Writable } from 'node:stream';
 import { MAX_IDLE } from '#platform/http/connections';
+import { HttpSettings } from '#platform/http/http.settings';
 import { createLogger } from '#platform/log/logger';
 import { TestApp, type SignedIn, linesOfRequests } from '../support/app';
 
@@ -114,8 +116,10 @@ describe('a service that clients reach directly', () => {
 describe('a service behind proxies', () => {
   const app = new TestApp();
   beforeAll(async () => {
-    await app.start({ RATE_LIMIT_AUTH: '2', TRUST_PROXY: '10.0.0.0/8,127.0.0.1,fd00::/8' }, logger());
-    await app.nest.listen(0, '127.0.0.1');
+    const TRUST_PROXY = '10.0.0.0/8,127.0.0.1,fd00::/8';
+    await app.start({ RATE_LIMIT_AUTH: '2', KEEP_ALIVE_TIMEOUT: '620', TRUST_PROXY }, logger());
+    // As by default: an address for both IPv4 and IPv6, where the latter exists.
+    await app.nest.listen(0, new HttpSettings().HOST);
   });
   afterAll(() => app.stop());
   const ask = (forwarded: string, ip = '10.0.0.1') =>
@@ -134,6 +138,19 @@ describe('a service behind proxies', () => {
     expect(statuses).toEqual([200, 200, 429]);
     const requests = entries().filter(({ path }) => path === '/auth/nonce');
     expect(requests.at(-1)).toMatchObject({ ip, status: 429 });
+  });
+
+  it('listens on IPv6 where it exists, and knows proxies of IPv4 and their clients by plain addresses there', async () => {
+    const { address } = app.nest.getHttpServer().address() as AddressInfo;
+    const interfaces = Object.values(networkInterfaces()).flat();
+    expect(address).toBe(interfaces.some((each) => each?.family === 'IPv6') ? '::' : '0.0.0.0');
+    const socket = await open(portOf(app));
+    socket.write('GET /by-socket HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 198.51.100.20\r\n\r\n');
+    await until(() => socket.text.includes('not_found'));
+    expect(entries().find(({ path }) => path === '/by-socket')).toMatchObject({ ip: '198.51.100.20' });
+    // Load balancers close their connections before.
+    expect(socket.text).toMatch(/\r\nkeep-alive: timeout=620\r\n/i);
+    socket.destroy();
   });
 
   it('lets them hold as many idle connections as they like', async () => {

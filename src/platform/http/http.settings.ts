@@ -28,11 +28,21 @@ export class HttpSettings extends ProcessSettings {
   @Setting('Address that each process listens on.', {
     readBy: ['API', 'indexer', 'keeper'],
     form: 'an address',
-    unset: '`0.0.0.0`; with `npm start` `127.0.0.1`',
-    example: '0.0.0.0',
+    unset: '`::`, which takes IPv4 too; `0.0.0.0` without IPv6; with `npm start` `127.0.0.1`',
+    example: '::',
   })
   @IsString()
-  HOST = '0.0.0.0';
+  HOST = '';
+
+  @Setting(
+    'Seconds that an idle connection stays open. A load balancer must close its own before: the one of Google Cloud after 600.',
+    { readBy: ['API'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(86_400)
+  KEEP_ALIVE_TIMEOUT = 65;
 
   @Setting('Origins that browsers may call from. In development those of this machine may too.', {
     readBy: ['API'],

@@ -3,7 +3,7 @@ import { BaseExceptionFilter, type HttpAdapterHost } from '@nestjs/core';
 
 /**
  * Every part of NestJS that its packages do not export for users, or do not mean to be replaced, with the reason why we
- * need it. Others import these from here; nest-internals.spec.ts checks each on the installed version.
+ * need it. Others import these from here; throttling, query-parameters and error-filters fail if one of them changes.
  */
 
 /**

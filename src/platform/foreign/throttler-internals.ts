@@ -1,6 +1,6 @@
 /**
  * Every part of @nestjs/throttler that it does not export, with the reason why we need it. Others import these from
- * here; throttler-internals.spec.ts checks each on the installed version.
+ * here; throttling.e2e-spec.ts fails if one of them changes.
  */
 
 /**

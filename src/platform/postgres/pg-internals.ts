@@ -9,8 +9,8 @@ import pg, {
 } from 'pg';
 
 /*
- * All that the service uses of pg beside its public types. test/statements/pg-internals.e2e-spec.ts names each member, and checks
- * what is said of it here.
+ * All that the service uses of pg beside its public types. statement-pools.e2e-spec.ts and joined-writes.e2e-spec.ts
+ * fail if one of them changes.
  */
 
 /** Turns a value into what the protocol carries. A batch writes its own messages, and its values must not differ. */

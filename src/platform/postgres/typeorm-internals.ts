@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 
 /*
- * All that the service uses of TypeORM beside its public types. test/statements/typeorm-internals.e2e-spec.ts names each, and
- * checks what is said of it here.
+ * All that the service uses of TypeORM beside its public types. transactions-in-time.e2e-spec.ts fails if one of
+ * them changes.
  */
 
 /** The pool of TypeORM's connections, which are counted with our own. */

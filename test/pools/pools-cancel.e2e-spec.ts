@@ -1,3 +1,4 @@
+import { MONEY_KINDS } from '#indexer/reading/money';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { CONTRACTS, type SignedIn, useApp } from '../support/app';
@@ -133,20 +134,30 @@ describe('cancelling a pool', () => {
 
   it('is refused while the contract has money that the ledger lacks', async () => {
     const { id } = await create();
-    const stored = (outcome: string, contract: string) =>
+    const stored = (outcome: string, by: string, kind = 'Deposited', amount: number | null = 5) =>
       app.sql(
         `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
          account, amount, outcome)
-       SELECT 1, count(*), '', now(), '', $2, 1 + count(*), 'Deposited', $1, $3, 5, $4 FROM chain_events`,
-        [id, contract, owner.address, outcome],
+       SELECT 1, count(*), '', now(), '', $2, 1 + count(*), $5, $1, $3, $6, $4 FROM chain_events`,
+        [id, by, owner.address, outcome, kind, amount],
       );
     const [{ contract }] = await app.sql<{ contract: string }>(
       'SELECT contract_address AS contract FROM pools WHERE id = $1',
       [id],
     );
-    await stored('FAILED', contract);
-    expect((await cancel(id)).body.code).toBe('pool_not_empty');
-    await app.sql('DELETE FROM chain_events');
+    for (const outcome of ['FAILED', 'REFUSED', 'OVERDRAW', 'WAITING'])
+      for (const kind of MONEY_KINDS) {
+        await stored(outcome, contract, kind);
+        expect((await cancel(id)).body.code).toBe('pool_not_empty');
+        await app.sql('DELETE FROM chain_events');
+      }
+    // What anyone can have the contract say of any pool at no cost keeps none.
+    for (const outcome of ['FAILED', 'REFUSED', 'WAITING']) {
+      for (const kind of ['CircleOpened', 'CompoundingStarted', 'Moved'])
+        await stored(outcome, contract, kind);
+      for (const kind of MONEY_KINDS) await stored(outcome, contract, kind, 0);
+      await stored(outcome, contract, 'Deposited', null);
+    }
     // Money in a contract that is not the pool's, which anyone may put there, is not the pool's.
     await stored('REFUSED', `0x${'9'.repeat(40)}`);
     expect((await cancel(id)).status).toBe(200);

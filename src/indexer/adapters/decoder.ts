@@ -4,6 +4,7 @@ import type { PoolsBy } from '#ledger/adapters/pool-contract';
 import { standIn } from '#indexer/naming/stand-in';
 import { isShareKind } from '#indexer/shares/movements';
 import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
+import { MONEY_KINDS } from '#indexer/reading/money';
 import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import type { AdaptedEvent, Adapter } from './adapter';
 
@@ -23,6 +24,10 @@ type Fields = Partial<
 
 /** The most digits that the columns of `chain_events` take. */
 const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78, fee: 78, shares: 78 };
+/** Anyone can move nothing, for anyone. Who joins a circle without collateral is a member nonetheless. */
+const isNothing = ({ kind, amount, circleId }: Fields): boolean =>
+  MONEY_KINDS.includes(kind) && amount === 0n && circleId === undefined;
+
 /** Without a number, its place on the chain orders an event among those of its contract. */
 const placeOf = ({ blockNumber, logIndex }: RawLog): number =>
   small(Number(blockNumber) * MAX_PLACES + Number(logIndex));
@@ -54,7 +59,7 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
     const seq = number ? small(number(log, parameters)) : placeOf(log);
     try {
       const happening = adapted!.translate(parameters);
-      if (happening === undefined && !number) return undefined;
+      if ((happening === undefined || isNothing(happening)) && !number) return undefined;
       return checked(eventOf(log, time, contract, seq, happening!, adapter!.poolsBy));
     } catch (error) {
       // Whoever can make one such event can make many.

@@ -1,6 +1,6 @@
-import type { TransactionType } from '#values/types';
 import type { CircleKind, DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
 import { type ChainEvent, transactionId } from '#indexer/reading/decode';
+import { MOVEMENTS } from '#indexer/reading/money';
 import { isShareKind } from '#indexer/shares/movements';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
@@ -53,28 +53,6 @@ export interface Rules {
 /** JavaScript cannot read larger ids from JSON exactly. */
 const LARGEST_ID = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The type of the row in `transactions` that an event of a pool has; null if it moves no money. */
-export const MOVEMENTS = {
-  Deposited: 'DEPOSIT',
-  Withdrawn: 'WITHDRAWAL',
-  YieldClaimed: 'YIELD_CLAIM',
-  YieldAccrued: null,
-  CompoundingStarted: null,
-  CompoundingStopped: null,
-  CircleOpened: null,
-  MemberNamed: null,
-  Joined: 'DEPOSIT',
-  CircleStarted: null,
-  Contributed: 'DEPOSIT',
-  CollateralUsed: null,
-  RoundEnded: null,
-  CircleCompleted: null,
-  CircleCancelled: null,
-  PaidOut: 'WITHDRAWAL',
-  CircleRefunded: 'WITHDRAWAL',
-  PoolOpened: null,
-} as const satisfies Record<PoolKind, TransactionType | null>;
-
 /**
  * What an event of a draw changes: the sums of its account, or the stage, which follows from the few events that set it.
  * A draw that is opened is made from all its events, as some may have come before.
@@ -108,16 +86,6 @@ export const CIRCLE_KINDS = {
 /** Who joins a circle without collateral pays nothing; shares of a vault may have earned nothing, or have cost nothing. */
 export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean =>
   amount === '0' && (circleId !== null || shares !== null);
-
-/** Kinds by which money comes into a pool or leaves it. */
-export const MONEY_KINDS: readonly Kind[] = [
-  'YieldAccrued',
-  ...(Object.keys(MOVEMENTS) as PoolKind[]).filter((kind) => MOVEMENTS[kind] !== null),
-];
-
-/** What anyone can have a contract say of any pool, and costs nothing, brings no pool back. */
-export const movesMoney = ({ kind, amount }: ChainEvent): boolean =>
-  MONEY_KINDS.includes(kind) && amount !== null && amount !== '0';
 
 /** False for kinds of a version that is not this one: the database may hold such events. */
 export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import { PoolNames } from '#indexer/naming/pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { movesMoney } from '#indexer/reading/money';
 import { asMovements } from '#indexer/shares/holdings';
 import {
   type Announced,
@@ -11,7 +12,6 @@ import {
   type Rules,
   copyPools,
   decide,
-  movesMoney,
 } from './decide';
 import { applyToDraws } from './draws';
 import { type EventRow, inChainOrder, keptItem } from './event-rows';

@@ -1,6 +1,7 @@
 import { CIRCLE_OF_POOL } from '#indexer/circles/circles.sql';
+import { MOVEMENTS, MOVES_MONEY } from '#indexer/reading/money';
 import { TAKE_BACK } from '#indexer/shares/holdings.sql';
-import { type Decision, MONEY_KINDS, MOVEMENTS } from './decide';
+import type { Decision } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
@@ -130,9 +131,6 @@ export const LOAD_APPEARED = `
   SELECT e.* FROM unnest($1::uuid[]) AS p(id) CROSS JOIN LATERAL (
     SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = p.id
     ORDER BY block_number, log_index LIMIT $2) e`;
-
-/** SQL: as `movesMoney` says. */
-const MOVES_MONEY = `e.kind IN (${MONEY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND e.amount > 0`;
 
 /**
  * Finds unknown pools that have been created since, or were cancelled and are brought back by money. It looks at a

@@ -1,4 +1,4 @@
-import { MOVEMENTS } from './decide';
+import { MOVEMENTS } from '#indexer/reading/money';
 import { POSITION_KINDS } from './positions';
 
 /** The statements that store positions and the data for computing their yield. Ids are given as 32 hex digits. */

@@ -1,3 +1,5 @@
+import { MOVES_MONEY } from '#indexer/reading/money';
+
 /** The statements that tie pools to what their contracts call them. Ids are given as 32 hex digits. */
 
 /**
@@ -15,8 +17,9 @@ const poolsOf = (contract: string, opener: string): string => `
  */
 export const FIND_LATE = `
   WITH looked AS MATERIALIZED (
-    SELECT pool_id, contract, CASE WHEN pool_name LIKE '0x%' THEN pool_name WHEN kind = 'PoolOpened' THEN account END AS opener
-    FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL AND pool_id > $1::uuid
+    SELECT pool_id, contract, CASE WHEN pool_name LIKE '0x%' THEN CASE WHEN ${MOVES_MONEY} THEN pool_name END
+      WHEN kind = 'PoolOpened' THEN account END AS opener
+    FROM chain_events e WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL AND pool_id > $1::uuid
     ORDER BY pool_id LIMIT $2
   )
   SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,

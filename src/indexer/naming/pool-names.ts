@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { movesMoney } from '#indexer/reading/money';
 import * as sql from './pool-names.sql';
 
 type Named = ChainEvent & { poolName: string; poolId: string };
@@ -90,9 +91,10 @@ interface Opening extends Opener {
   event: Named;
 }
 
-/** Whose pool an event opens: any event of an account's pool does, and any of a contract that is one, which is its own. */
+/** Whose pool an event opens: money of an account's pool does, and of a contract that is one, which is its own. */
 function opening(event: Named): Opening | undefined {
   const { kind, contract, account, poolName } = event;
-  if (poolName.startsWith('0x')) return { contract, account: poolName, event };
+  if (poolName.startsWith('0x'))
+    return movesMoney(event) ? { contract, account: poolName, event } : undefined;
   return kind === 'PoolOpened' && account !== null ? { contract, account, event } : undefined;
 }

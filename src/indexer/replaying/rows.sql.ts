@@ -1,4 +1,4 @@
-import { MOVEMENTS } from '#indexer/ledger/decide';
+import { MOVEMENTS } from '#indexer/reading/money';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 

@@ -4,7 +4,8 @@ import { TRANSACTION_TYPES } from '#values/types';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
 import { TOPICS } from '#ledger/outbox/ledger-event';
-import { CIRCLE_KINDS, DRAW_CHANGES, MOVEMENTS } from '#indexer/ledger/decide';
+import { CIRCLE_KINDS, DRAW_CHANGES } from '#indexer/ledger/decide';
+import { MOVEMENTS } from '#indexer/reading/money';
 import { PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
 
 const root = join(__dirname, '../../..');

@@ -1,6 +1,16 @@
 import { Client } from 'pg';
+import { standIn } from '#indexer/naming/stand-in';
+import { Replay } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
-import { GENESIS, OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
+import {
+  GENESIS,
+  OTHER,
+  OTHER_CONTRACT,
+  POOLS_CONTRACT,
+  PaperChain,
+  SAVER,
+  Written,
+} from '../../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -196,5 +206,69 @@ describe('a payment into a pool that was cancelled', () => {
     expect(await written.sql(`SELECT FROM chain_events WHERE outcome <> 'APPLIED'`)).toEqual([]);
     await other.end();
     await third.end();
+  });
+});
+
+describe('events that cost nothing', () => {
+  /** As a replay leaves what is stored. */
+  const replay = async (): Promise<void> =>
+    void (await new Replay(written.operatorUrl, () => undefined).run());
+  const free = { ref: null, circleId: '7', place: 2, collateral: '0', period: 60, drawTime: 1 };
+
+  it("keep no pool: a stranger's circle, also after a replay, which brings the pool not back", async () => {
+    await start();
+    pay({ ...free, kind: 'CircleOpened', account: OTHER });
+    await written.apply(chain);
+    expect(await cancel()).toBe('cancelled');
+    await replay();
+    await written.apply(chain);
+    expect(await pools()).toEqual([]);
+    pay();
+    await written.apply(chain);
+    expect(await pools()).toEqual([back]);
+  });
+
+  it.each([
+    ['account', SAVER],
+    ['contract', POOLS_CONTRACT],
+  ])('give no pool its name where the contract knows it by %s', async (poolsBy, poolName) => {
+    await start();
+    await written.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, pools_by, adapter, pool_id, numbered)
+       VALUES ('cooperative', $1, 0, 0, $2, 'Vault', $3, false)`,
+      [POOLS_CONTRACT, poolsBy, poolsBy === 'contract' ? POOL : null],
+    );
+    const named = { poolId: standIn(POOLS_CONTRACT, poolName), poolName, ref: null };
+    // Shares that have cost nothing, given by anyone.
+    pay({ ...named, amount: '0', shares: '1' });
+    await written.apply(chain);
+    await written.apply(chain);
+    expect(await written.sql('SELECT FROM pool_names')).toEqual([]);
+    // Of the version before, which named pools by any event.
+    await written.sql(
+      `INSERT INTO pool_names SELECT pool_id, contract, pool_name, $1, block_number, log_index FROM chain_events`,
+      [POOL],
+    );
+    await written.sql('UPDATE chain_events SET pool_id = $1', [POOL]);
+    await replay();
+    expect(await written.sql('SELECT FROM pool_names')).toEqual([]);
+    await written.sql(
+      `UPDATE chain_cursor SET state = 'synced', beat_at = 'infinity', progress_at = 'infinity'`,
+    );
+    expect(await cancel()).toBe('cancelled');
+    // Money names the pool, with all that came before.
+    await written.addPool(POOL);
+    await written.sql(`UPDATE chain_contracts SET pool_id = $1 WHERE pools_by = 'contract'`, [POOL]);
+    pay({ ...named, shares: '100' });
+    await written.apply(chain);
+    await written.apply(chain);
+    expect(await written.sql('SELECT name, pool_id AS pool FROM pool_names')).toEqual([
+      { name: poolName, pool: POOL },
+    ]);
+    expect(await written.sql('SELECT outcome, pool_id AS pool FROM chain_events')).toEqual(
+      Array(2).fill({ outcome: 'APPLIED', pool: POOL }),
+    );
+    expect(await written.sql(`SELECT balance FROM pools WHERE id = '${POOL}'`)).toEqual([{ balance: '100' }]);
+    expect(await cancel()).toBe('not_empty');
   });
 });

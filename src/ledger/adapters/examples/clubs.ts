@@ -33,8 +33,8 @@ export class Clubs {
   }
 
   @On('Paid')
-  paid({ id, member, amount }: Event<'Paid'>): Happening | undefined {
-    return amount === 0n ? undefined : { kind: 'Deposited', poolNumber: id, account: member, amount };
+  paid({ id, member, amount }: Event<'Paid'>): Happening {
+    return { kind: 'Deposited', poolNumber: id, account: member, amount };
   }
 
   @On('TakenOut')

@@ -6,63 +6,62 @@ type Schemas = components['schemas'];
 /** The service's names for its errors. Codes stay stable while messages may change. */
 export type ErrorCode = Schemas['ErrorCode'];
 
-const STATUSES = {
-  validation_failed: 400,
-  invalid_json: 400,
-  malformed_path: 400,
-  bad_request: 400,
-  deposit_below_minimum: 400,
-  below_minimum: 400,
-  invalid_token: 401,
-  token_expired: 401,
-  token_revoked: 401,
-  authentication_failed: 401,
-  unauthorized: 401,
-  forbidden: 403,
-  owner_cannot_leave: 403,
-  sign_in_again: 403,
-  cross_site_request: 403,
-  not_found: 404,
-  no_open_draw: 404,
-  no_circle: 404,
-  idempotency_in_progress: 409,
-  transaction_not_pending: 409,
-  wrong_draw_status: 409,
-  too_early: 409,
-  already_paid: 409,
-  nothing_to_refund: 409,
-  deposit_submitted: 409,
-  insufficient_balance: 409,
-  nothing_to_claim: 409,
-  calls_unknown: 409,
-  compounding_unchanged: 409,
-  uses_circle: 409,
-  circle_exists: 409,
-  wrong_circle_state: 409,
-  already_done: 409,
-  too_late: 409,
-  nothing_in_circle: 409,
-  pool_exists: 409,
-  pool_not_empty: 409,
-  webhook_not_active: 409,
-  webhook_test_pending: 409,
-  conflict: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_key_reused: 422,
-  pool_cancelled: 422,
-  rate_limited_general: 429,
-  rate_limited_auth: 429,
-  rate_limited: 429,
-  too_many_connections: 429,
-  internal_error: 500,
-  unavailable: 503,
-  outcome_unknown: 503,
-  busy: 503,
-  chain_unknown: 503,
-} as const satisfies Record<ErrorCode, number>;
-
-type Statuses = typeof STATUSES;
+/** For the types alone: what is sent counts, and a newer service may have more codes. */
+interface Statuses extends Record<ErrorCode, number> {
+  validation_failed: 400;
+  invalid_json: 400;
+  malformed_path: 400;
+  bad_request: 400;
+  deposit_below_minimum: 400;
+  below_minimum: 400;
+  invalid_token: 401;
+  token_expired: 401;
+  token_revoked: 401;
+  authentication_failed: 401;
+  unauthorized: 401;
+  forbidden: 403;
+  owner_cannot_leave: 403;
+  sign_in_again: 403;
+  cross_site_request: 403;
+  not_found: 404;
+  no_open_draw: 404;
+  no_circle: 404;
+  idempotency_in_progress: 409;
+  transaction_not_pending: 409;
+  wrong_draw_status: 409;
+  too_early: 409;
+  already_paid: 409;
+  nothing_to_refund: 409;
+  deposit_submitted: 409;
+  insufficient_balance: 409;
+  nothing_to_claim: 409;
+  calls_unknown: 409;
+  compounding_unchanged: 409;
+  uses_circle: 409;
+  circle_exists: 409;
+  wrong_circle_state: 409;
+  already_done: 409;
+  too_late: 409;
+  nothing_in_circle: 409;
+  pool_exists: 409;
+  pool_not_empty: 409;
+  webhook_not_active: 409;
+  webhook_test_pending: 409;
+  conflict: 409;
+  payload_too_large: 413;
+  unsupported_media_type: 415;
+  idempotency_key_reused: 422;
+  pool_cancelled: 422;
+  rate_limited_general: 429;
+  rate_limited_auth: 429;
+  rate_limited: 429;
+  too_many_connections: 429;
+  internal_error: 500;
+  unavailable: 503;
+  outcome_unknown: 503;
+  busy: 503;
+  chain_unknown: 503;
+}
 
 export interface ErrorDetail {
   readonly field: string;
@@ -80,7 +79,10 @@ export abstract class ClientError extends Error {
   idempotencyKey?: string;
 }
 
-/** The service rejected the request. `switch (error.code)` tells why; `message` is for people. */
+/**
+ * The service rejected the request. `switch (error.code)` tells why; `message` is for people. A newer service may send a
+ * `code` that this version does not know: then `status` says what kind of error it is.
+ */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
   override readonly name = 'ApiError';
 
@@ -179,14 +181,14 @@ export async function errorOf(response: Response): Promise<SavingsError> {
   const { status } = response;
   const body = (await response.json().catch(() => undefined)) as
     Partial<Schemas['ErrorResponse']> | undefined;
-  const { code, error } = body ?? {};
-  if (code === undefined || !Object.hasOwn(STATUSES, code))
+  const { success, code, error, details } = body ?? {};
+  if (success !== false || typeof code !== 'string')
     return new NoAnswerError(`an answer that is not the service's, with status ${status}`, status);
   return new ApiError(
     code,
-    STATUSES[code],
+    status as Statuses[ErrorCode],
     error ?? code,
-    body?.details ?? [],
+    details ?? [],
     retryAfterSeconds(response),
     response.headers.get('x-request-id') ?? undefined,
   ) as SavingsError;

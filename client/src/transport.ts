@@ -19,7 +19,7 @@ export interface RetryOptions {
 export const DEFAULT_RETRY: RetryOptions = { maxWaitMs: 30_000, maxTotalMs: 120_000 };
 
 const ATTEMPTS = 6;
-/** The service answers within 5 s. An attempt without an answer by then is lost. */
+/** The service answers within 5 s. An attempt for which nothing more has arrived by then is lost. */
 const ANSWER_MS = 15_000;
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 8_000;
@@ -72,7 +72,7 @@ export class Transport {
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
       const token = await this.session.tokens.get();
-      const outcome = await this.attempt(input, token, Math.min(ANSWER_MS, end - Date.now()));
+      const outcome = await this.attempt(input, token, end);
       if (token && (await this.isRenewed(outcome, token, renewed))) {
         renewed = true;
         continue;
@@ -90,9 +90,9 @@ export class Transport {
   /** Sends once, and again only if the token has expired. For streams, which reconnect themselves. */
   async once(input: Request): Promise<Response> {
     const token = await this.session.tokens.get();
-    let outcome = await this.attempt(input, token, ANSWER_MS);
+    let outcome = await this.attempt(input, token);
     if (token && (await this.isRenewed(outcome, token, false)))
-      outcome = await this.attempt(input, await this.session.tokens.get(), ANSWER_MS);
+      outcome = await this.attempt(input, await this.session.tokens.get());
     if (outcome instanceof Response) return outcome;
     throw outcome;
   }
@@ -111,11 +111,11 @@ export class Transport {
     return false;
   }
 
-  /** @param answerMs the longest wait for an answer to begin */
+  /** @param end the time at which the answer has to be complete. A stream of events only has to begin. */
   private async attempt(
     input: Request,
     token: string | null,
-    answerMs?: number,
+    end = Infinity,
   ): Promise<Response | NoAnswerError> {
     const pausing = LOGOUT.test(new URL(input.url).pathname) ? undefined : this.connection.pausing;
     if (pausing) return refusal(pausing);
@@ -123,7 +123,12 @@ export class Transport {
     const abort = (): void => limit.abort(input.signal?.reason);
     if (input.signal?.aborted) abort();
     input.signal?.addEventListener('abort', abort, { once: true });
-    const timer = answerMs === undefined ? undefined : setTimeout(() => limit.abort(), answerMs);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const waitForMore = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => limit.abort(), Math.min(ANSWER_MS, end - Date.now()));
+    };
+    waitForMore();
     // A body can be read only once, so each attempt gets a copy.
     const request = new Request(input.clone(), { signal: limit.signal });
     if (token !== null && !request.headers.has('authorization'))
@@ -131,6 +136,11 @@ export class Transport {
     this.connection.asked();
     try {
       const response = await this.send(request);
+      const copy = isStream(response) ? undefined : response.clone().body?.getReader();
+      while (copy && !(await copy.read()).done) {
+        this.connection.reached();
+        waitForMore();
+      }
       // A proxy's answer is not the service's.
       if (GATEWAY.has(response.status) && !isJson(response)) this.connection.failed();
       else this.connection.answered();
@@ -172,6 +182,8 @@ export class Transport {
   }
 }
 
+const isStream = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') ?? false;
 const isJson = ({ headers }: Response): boolean => headers.get('content-type')?.includes('json') ?? false;
 
 /** What the service would answer now. */

@@ -234,3 +234,84 @@ describe('Retry-After', () => {
     expect(limited.times).toHaveLength(2);
   });
 });
+
+describe('an answer that stalls after its headers', () => {
+  const half: Answer = (response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"success":true,');
+  const retry = { maxTotalMs: 300 };
+
+  it.each<[string, (client: SavingsClient) => Promise<unknown>]>([
+    ['a read', (client) => client.pools.list()],
+    ['a request with a key', (client) => client.pools.create({ type: 'individual', initialDeposit: '1' })],
+    ['any other', (client) => client.api.POST('/auth/logout')],
+  ])('is given up in the time for all attempts: %s', async (_what, ask) => {
+    const { client } = await serve(half);
+    await expect(ask(client({ retry }))).rejects.toMatchObject({ code: 'no_answer' });
+  });
+
+  describe('and the clock', () => {
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+    });
+    afterEach(() => jest.useRealTimers());
+
+    async function pass(isOver: () => boolean): Promise<void> {
+      for (let second = 0; !isOver() && second < 100; second++) {
+        for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+        jest.advanceTimersByTime(1_000);
+      }
+    }
+
+    it('makes a read be sent again', async () => {
+      const { client, times } = await serve(half, (response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"success":true,"data":[]}'),
+      );
+      const page = client().pools.list();
+      await pass(() => times.length === 2);
+      expect(await page).toEqual({ success: true, data: [] });
+    });
+
+    it('makes a stream that was refused connect again', async () => {
+      const { client } = await serve((response) =>
+        response.writeHead(403, { 'content-type': 'application/json' }).write('{'),
+      );
+      const end = new AbortController();
+      const lost: unknown[] = [];
+      const onDisconnected = (error: unknown): void => {
+        lost.push(error);
+        end.abort(new Error('enough'));
+      };
+      const next = expect(client().events({ signal: end.signal, onDisconnected }).next()).rejects.toThrow(
+        'enough',
+      );
+      await pass(() => lost.length > 0);
+      expect(lost).toMatchObject([{ code: 'no_answer' }]);
+      await next;
+    });
+  });
+});
+
+describe('an error of a newer service', () => {
+  it.each([403, 409, 410, 500])('keeps its code, its status and its text, with %d', async (status) => {
+    const { client, times } = await serve(refusal(status, 'of_next_year', { 'x-request-id': 'r1' }));
+    const error = { name: 'ApiError', code: 'of_next_year', status, message: 'no', requestId: 'r1' };
+    await expect(client().pools.list()).rejects.toMatchObject(error);
+    expect(times).toHaveLength(1);
+  });
+
+  it('ends a stream if it does not pass, and is waited for if it does', async () => {
+    const { client, times } = await serve(
+      refusal(429, 'limited_next_year', { 'retry-after': '0' }),
+      refusal(403, 'of_next_year'),
+    );
+    await expect(take(client(), 1)).rejects.toMatchObject({ code: 'of_next_year' });
+    expect(times).toHaveLength(2);
+  });
+
+  it('is not what something in between says in JSON', async () => {
+    const { client } = await serve((response) =>
+      response.writeHead(403, { 'content-type': 'application/json' }).end('{"code":"BLOCKED","error":"waf"}'),
+    );
+    await expect(client().pools.list()).rejects.toMatchObject({ code: 'no_answer', status: 403 });
+  });
+});

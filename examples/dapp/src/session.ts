@@ -10,6 +10,7 @@ import {
   type Transaction,
   type UserAnalytics,
   type Winner,
+  ApiError,
   SavingsClient,
   isSavingsError,
   webPayments,
@@ -74,7 +75,8 @@ export async function readyConfig(): Promise<ReadyConfig> {
 
 /** The page says by `client.connection` what is the matter, and goes on by itself. */
 function unlessItPasses(error: unknown): undefined {
-  if (isSavingsError(error) && (error.code === 'no_answer' || 'retryAfterSeconds' in error)) return;
+  if (isSavingsError(error) && error.code === 'no_answer') return;
+  if (error instanceof ApiError && (error.status === 429 || error.status >= 500)) return;
   throw error;
 }
 

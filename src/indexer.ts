@@ -1,3 +1,4 @@
+import '#platform/operating/early-signals';
 import { NestFactory } from '@nestjs/core';
 import { existsSync, readdirSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';

@@ -1,3 +1,4 @@
+import '#platform/operating/early-signals';
 import '#platform/log/source-maps';
 import { misspelt } from '#platform/config/setting-files';
 import { createLogger } from '#platform/log/logger';

@@ -1,3 +1,4 @@
+import '#platform/operating/early-signals';
 import '#platform/log/source-maps';
 import { withFiles } from '#platform/config/setting-files';
 import { redactText } from '#platform/log/redact';

@@ -1,3 +1,4 @@
+import '#platform/operating/early-signals';
 import '#platform/log/source-maps';
 import { redactText } from '#platform/log/redact';
 import { schemaProblemAt } from '#platform/migrating/schema';

@@ -6,7 +6,7 @@ import { JWT_SECRET, until } from '../support/app';
 import { type TestDatabase, freshDatabase } from '../support/database';
 import { FROM_SOURCE } from '../support/processes/source';
 
-describe('the process of the API', () => {
+describe('a process', () => {
   const started: ChildProcess[] = [];
   let database: TestDatabase;
   let settings: Record<string, string>;
@@ -20,11 +20,15 @@ describe('the process of the API', () => {
     await database.drop();
   });
 
-  function start(env: Record<string, string>) {
-    const child = spawn(process.execPath, [...FROM_SOURCE, join(__dirname, '../../src/main.ts')], {
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+  function start(env: Record<string, string>, entry = 'main', ...args: string[]) {
+    const child = spawn(
+      process.execPath,
+      [...FROM_SOURCE, join(__dirname, `../../src/${entry}.ts`), ...args],
+      {
+        env: { PATH: process.env.PATH, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     started.push(child);
     const output = { out: '', err: '' };
     child.stdout.on('data', (data) => (output.out += String(data)));
@@ -51,6 +55,29 @@ describe('the process of the API', () => {
       expect(output.err).toBe('');
     },
   );
+
+  // Without a handler the signal itself would end it, but not the first process of a container.
+  it.each([
+    ['main'],
+    ['indexer'],
+    ['indexer', 'rewind', '--to', '1'],
+    ['keeper'],
+    ['migrate', 'wait'],
+    ['verify'],
+  ])('ends by a signal that comes while it starts: %s %s', async (entry, ...args) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const asked = once(silent, 'connection');
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const there = { DATABASE_URL: `postgres://u:p@${address}/x`, RPC_URL: `http://${address}` };
+    const KEEPER_KEY = `0x${'5'.repeat(64)}`;
+    const { child, exit } = start({ ...settings, ...there, KEEPER_KEY }, entry, ...args);
+    await asked;
+    child.kill('SIGTERM');
+    // 0: it was far enough to end in order.
+    expect([143, 0]).toContain(await exit);
+    silent.close();
+  });
 
   it('names every wrong setting, and starts nothing', async () => {
     const { exit, output } = start({ ...settings, JWT_SECRET: 'short-s3cret', RATE_LIMIT_AUTH: 'many' });

@@ -22,6 +22,13 @@ describe('clientKey', () => {
     expect(clientKey('0:0:0:0:0:ffff:c000:207')).toBe('192.0.2.7');
   });
 
+  it('is the IPv4 address that NAT64 puts into IPv6, and only there', () => {
+    expect(clientKey('64:ff9b::192.0.2.7')).toBe('192.0.2.7');
+    expect(clientKey('64:FF9B:0:0:0:0:c000:208')).toBe('192.0.2.8');
+    expect(clientKey('64:ff9b::1:c000:208')).toBe('64:ff9b:0:0');
+    expect(clientKey('64:ff9b:1::192.0.2.7')).toBe('64:ff9b:1:0');
+  });
+
   it('is the same for all addresses of an IPv6 /64, and different for others', () => {
     fc.assert(
       fc.property(groups(4), groups(4), groups(4), group, (network, host, other, changed) => {

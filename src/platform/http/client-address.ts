@@ -15,11 +15,13 @@ export function plainAddress(text: string): string | undefined {
   return mappedAddress(groupsOf(address)) ?? address.split('%')[0];
 }
 
-/** The IPv4 address that is mapped into an IPv6 address, if any. */
-function mappedAddress(groups: number[]): string | undefined {
-  if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
+/** The IPv4 address that is mapped into an IPv6 address, or that another network of 96 bits stands for, if any. */
+function mappedAddress(groups: number[], network = '0:0:0:0:0:ffff'): string | undefined {
+  if (groups.slice(0, 6).map(hex).join(':') !== network) return undefined;
   return [groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255].join('.');
 }
+
+const hex = (group: number): string => group.toString(16);
 
 /** No service has more proxies in a row. Each one costs a look-up in the ranges of TRUST_PROXY. */
 const MAX_HOPS = 32;
@@ -39,14 +41,18 @@ export function plainForwardedFor(header: string): string {
   return addresses.reverse().join(', ');
 }
 
+/** Where NAT64 puts the addresses of IPv4 (RFC 6052). */
+const NAT64 = '64:ff9b:0:0:0:0';
+
 /**
- * The key of one client: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it.
+ * The key of one client: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it. The
+ * one of NAT64 is that of all clients of IPv4.
  */
 export function clientKey(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const groups = groupsOf(ip);
-  const [a, b, c, d] = groups.map((group) => group.toString(16));
-  return mappedAddress(groups) ?? `${a}:${b}:${c}:${d}`;
+  const [a, b, c, d] = groups.map(hex);
+  return mappedAddress(groups) ?? mappedAddress(groups, NAT64) ?? `${a}:${b}:${c}:${d}`;
 }
 
 /** A key for a client that is not known by its address, spread like those of IPv6 networks. */

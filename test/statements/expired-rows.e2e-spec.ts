@@ -46,6 +46,19 @@ it('removes expired rows in batches, and nothing else', async () => {
   await app.nest.get(ExpiredRows).onModuleDestroy();
 });
 
+it('removes the rows of other tables though a statement fails, and reports that', async () => {
+  const rows = new ExpiredRows(app.nest.get(Database), { inc: () => undefined } as unknown as Counter);
+  rows.register('broken', {
+    ...REMOVE_EXPIRED_NONCES,
+    name: 'broken',
+    text: 'SELECT $1 || 1 / ($2::int - $2::int)',
+  });
+  rows.register('nonces', REMOVE_EXPIRED_NONCES);
+  await expire(10);
+  await expect(rows.sweep()).rejects.toThrow('division by zero');
+  expect(await nonces()).toBe(0);
+});
+
 it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');

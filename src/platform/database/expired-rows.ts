@@ -86,18 +86,24 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Removes all rows that have expired.
+   * Removes all rows that have expired, of each table whatever happens to the others.
    * @returns the number of rows
-   * @throws as Database.write
+   * @throws as Database.write, after all tables
    */
   async sweep(): Promise<number> {
     let total = 0;
+    const errors: unknown[] = [];
     for (const expiry of this.tables) {
       const now = Date.now();
       if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
-      for (let count = BATCH; count === BATCH && !this.stopping; total += count)
-        count = await this.removeBatch(expiry);
+      try {
+        for (let count = BATCH; count === BATCH && !this.stopping; total += count)
+          count = await this.removeBatch(expiry);
+      } catch (error) {
+        errors.push(error);
+      }
     }
+    if (errors.length > 0) throw errors[0];
     return total;
   }
 

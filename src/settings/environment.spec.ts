@@ -226,6 +226,15 @@ describe('the keeper', () => {
   });
 });
 
+/** No header carries them unchanged. */
+const UNSENDABLE = [
+  'a token\nof two lines',
+  ' blank before it',
+  'blank behind it ',
+  'a token of caf\u00e9s',
+  'tabs\tand\tmore tabs',
+];
+
 const WRONG: Record<string, string[]> = {
   NODE_ENV: ['prod', 'Production'],
   PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
@@ -257,8 +266,8 @@ const WRONG: Record<string, string[]> = {
   RATE_LIMIT_WINDOW: ['0', '86401', '15m'],
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', TOO_MUCH],
   MIN_DEPOSITS: ['10', ONE, `${ONE}=1.5`, `${ONE}=1,${ONE}=2`, '0x12=1', `${ONE}=${TOO_MUCH}`],
-  METRICS_TOKEN: ['hidden'],
-  METRICS_PREVIOUS_TOKEN: ['hidden'],
+  METRICS_TOKEN: ['hidden', ...UNSENDABLE],
+  METRICS_PREVIOUS_TOKEN: ['hidden', ...UNSENDABLE],
   OPERATOR: ['x'.repeat(101)],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   PUBLIC_STATISTICS: ['yes', 'TRUE', '2'],
@@ -309,6 +318,11 @@ const WRONG: Record<string, string[]> = {
     'user@a.example',
     'a.example,*.example.org',
     'a.example:',
+    'App.example.org',
+    'app.example.org:443',
+    'localhost:80',
+    'a.example:99999',
+    '[0:0::1]:3000',
   ],
   CORS_ORIGINS: [
     'dapp.example.com',
@@ -317,6 +331,8 @@ const WRONG: Record<string, string[]> = {
     'https://App.example.org',
     'https://app.example.org:443',
     'https://*.example.org/x',
+    'https://*.example.org',
+    'capacitor://*',
     'https://a.example,b.example',
   ],
   TRUST_PROXY: [
@@ -329,6 +345,9 @@ const WRONG: Record<string, string[]> = {
     '10.0.0.0/8/8',
     '10.0.0/8',
     '10.0.0.1,x',
+    '::ffff:10.0.0.1',
+    '0:0:0:0:0:ffff:10.0.0.0/104',
+    'fe80::1%eth0',
   ],
 };
 const CASES = Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => [name, value]));

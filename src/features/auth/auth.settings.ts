@@ -1,10 +1,12 @@
-import { IsInt, IsOptional, Matches, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Min, ValidateIf } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Integer, List } from '#platform/config/settings';
 import { Setting } from '#platform/config/setting';
 
-/** Host and port, as EIP-4361 has them in `domain` (an authority of RFC 3986 without a user). */
-const DOMAIN = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
+/** Whether it is host and port as pages write them in `domain` (EIP-4361): lower case, no port that goes without saying. */
+const isPageHost = (item: string): boolean =>
+  /^[a-z0-9.:[\]-]+$/.test(item) &&
+  ['http', 'https'].every((scheme) => URL.parse(`${scheme}://${item}`)?.host === item);
 
 /** Which sign-in messages are accepted. */
 export class AuthSettings extends ProcessSettings {
@@ -17,9 +19,10 @@ export class AuthSettings extends ProcessSettings {
     example: 'app.example.org,localhost:3000',
   })
   @List()
-  @Matches(DOMAIN, {
-    each: true,
-    message: 'must list hosts such as app.example.org or app.example.org:8443, without scheme or path',
+  @ValidateIf(({ SIWE_DOMAINS }: AuthSettings) => !SIWE_DOMAINS.every(isPageHost))
+  @IsIn([], {
+    message:
+      'must list hosts as pages have them, such as app.example.org or app.example.org:8443: lower case, without scheme, path, and the ports 80 and 443',
   })
   SIWE_DOMAINS: string[] = [];
 

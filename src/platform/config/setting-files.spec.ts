@@ -27,6 +27,7 @@ describe('a setting in a file', () => {
       JWT_SECRET: 'twelve bytes',
       HOST: 'anywhere',
     });
+    expect(read({ JWT_SECRET: text }).JWT_SECRET).toBe('twelve bytes');
   });
 
   it('keeps blanks and earlier line breaks, which a secret may have', () => {

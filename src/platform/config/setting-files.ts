@@ -2,6 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import { readFileSync } from 'node:fs';
 
 const SUFFIX = '_FILE';
+const LAST_BREAK = /\r?\n$/;
 /** Shorter names are close to those of other programs: HOST to HOME. */
 const LEAST_LENGTH = 7;
 /** Letters that are wrong, missing or too many. */
@@ -9,7 +10,7 @@ const MOST_SLIPS = 2;
 
 /**
  * The variables, with the values of those that are in files: NAME_FILE names the file of NAME, as orchestrators mount
- * secrets. A line break at the end of the file does not count.
+ * secrets. A line break at the end of a file or a variable does not count.
  * @param names of settings
  * @returns also what is wrong, by the name of the setting
  */
@@ -20,12 +21,13 @@ export function withFiles(
   const values = { ...variables };
   const problems = new Map<string, string>();
   for (const name of new Set(names)) {
+    values[name] = variables[name]?.replace(LAST_BREAK, '');
     const file = variables[name + SUFFIX];
     if (!file) continue;
     if (variables[name]) problems.set(name, `${name} and ${name}${SUFFIX} are both set`);
     else
       try {
-        values[name] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+        values[name] = readFileSync(file, 'utf8').replace(LAST_BREAK, '');
         if (values[name] === '') problems.set(name, `${name}${SUFFIX} names an empty file`);
       } catch (error) {
         problems.set(name, `${name}${SUFFIX} cannot be read: ${(error as NodeJS.ErrnoException).code}`);

@@ -1,6 +1,5 @@
 import { Transform, plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { isIP } from 'node:net';
 import { withFiles } from './setting-files';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
 
@@ -35,17 +34,6 @@ export const IntegerList = (): PropertyDecorator =>
       ? itemsOf(value).map((item) => (/^\d+$/.test(item) ? Number(item) : NaN))
       : value,
   );
-
-/** Whether a text is an IP address or a CIDR range. A range of all addresses is none: it would trust everybody. */
-export function isAddressRange(range: string): boolean {
-  const [address = '', bits, ...rest] = range.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined ||
-    (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
-  );
-}
 
 /**
  * The class of one area's settings. Its fields have the names of variables, with their defaults, and rules of

@@ -12,8 +12,12 @@ import {
 } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { isOriginRule } from '#platform/http/origins';
-import { Flag, Integer, List, isAddressRange } from '#platform/config/settings';
+import { isAddressRange } from '#platform/http/proxies';
+import { Flag, Integer, List } from '#platform/config/settings';
 import { Setting } from '#platform/config/setting';
+
+/** What arrives unchanged in a header. */
+const IN_A_HEADER = /^(?! )[ -~]*(?<! )$/;
 
 export class HttpSettings extends ProcessSettings {
   static override readonly title = 'HTTP';
@@ -74,6 +78,7 @@ export class HttpSettings extends ProcessSettings {
   )
   @IsOptional()
   @MinLength(16)
+  @Matches(IN_A_HEADER, { message: 'must be printable ASCII, without blanks at its ends' })
   METRICS_TOKEN?: string;
 
   @Setting('A second token that `/metrics` accepts, while `METRICS_TOKEN` is changed.', {
@@ -84,6 +89,7 @@ export class HttpSettings extends ProcessSettings {
   })
   @IsOptional()
   @MinLength(16)
+  @Matches(IN_A_HEADER, { message: 'must be printable ASCII, without blanks at its ends' })
   METRICS_PREVIOUS_TOKEN?: string;
 
   @Setting('`false`: neither the page at `/docs` nor `/docs/openapi.json`.', { readBy: ['API'] })

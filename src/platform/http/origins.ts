@@ -11,8 +11,8 @@ export const allowedOrigins = (listed: string[], isDevelopment: boolean): (strin
  */
 export function isOriginRule(item: string): boolean {
   if (item === '*') return true;
-  if (/^https?:/i.test(item)) return URL.parse(item)?.origin === item;
-  return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/.test(item);
+  if (/^https?:/i.test(item)) return URL.parse(item)?.origin === item && !item.includes('*');
+  return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z*]+$/.test(item);
 }
 
 export const isListedOrigin = (listed: (string | RegExp)[], origin = ''): boolean =>

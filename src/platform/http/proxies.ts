@@ -1,7 +1,21 @@
 import type { FastifyRequest } from 'fastify';
-import { BlockList } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { plainAddress, plainForwardedFor } from './client-address';
+
+/**
+ * Whether a text is an IP address or a CIDR range. A range of all addresses is none: it would trust everybody.
+ * Nor is IPv4 mapped into IPv6, since addresses are compared in their plain form.
+ */
+export function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || plainAddress(address) !== address) return false;
+  return (
+    bits === undefined ||
+    (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
 
 /** Whether an address is in one of the ranges of TRUST_PROXY. */
 export function trustedProxies(ranges: string[]): (address: string) => boolean {

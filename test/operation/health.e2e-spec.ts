@@ -199,6 +199,14 @@ describe('without the database', () => {
     },
   );
 
+  it('a report does not wait until requests fail', async () => {
+    proxy.hang();
+    // Requests have a minute here.
+    await until(async () => (await report(app)).status === 'unhealthy');
+    proxy.restore();
+    await until(async () => (await report(app)).status !== 'unhealthy');
+  });
+
   it('survives the server closing its connections', async () => {
     await Promise.all(Array.from({ length: 6 }, () => app.get('/pools', user)));
     const ended = await app.sql(

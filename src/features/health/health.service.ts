@@ -1,16 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
 import { RateLimitStorage } from '#platform/limits/rate-limit.storage';
+import { within } from '#platform/timing/waits';
 import { CHAIN_STATE } from '#ledger/chain/chain.sql';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
 
 /** Probes are frequent and come from several sides. Within this time they share one query. */
 const REUSE_MS = 500;
+/** The most that a report waits for the database: by default probes wait no longer than a second. */
+const PATIENCE_MS = 700;
+
+type State = [DatabaseStatus, BlockchainStatus];
+/** The indexer's state is in the database, so without it nothing is known. */
+const NOTHING_KNOWN: State = ['disconnected', 'disconnected'];
 
 @Injectable()
 export class HealthService {
   private draining = false;
-  private latest?: { at: number; state: Promise<[DatabaseStatus, BlockchainStatus]> };
+  private latest?: { at: number; state: Promise<State> };
 
   constructor(
     private readonly database: Database,
@@ -23,7 +30,7 @@ export class HealthService {
   }
 
   async report(): Promise<HealthReport> {
-    const [database, blockchain] = await this.state();
+    const [database, blockchain] = (await within(PATIENCE_MS, this.state())) ?? NOTHING_KNOWN;
     const redis = this.rateLimits.status;
     const degraded = blockchain === 'disconnected' || redis === 'disconnected';
     return {
@@ -42,21 +49,20 @@ export class HealthService {
     return this.draining;
   }
 
-  private state(): Promise<[DatabaseStatus, BlockchainStatus]> {
+  private state(): Promise<State> {
     if (!this.latest || Date.now() - this.latest.at > REUSE_MS)
       this.latest = { at: Date.now(), state: this.readState() };
     return this.latest.state;
   }
 
-  private async readState(): Promise<[DatabaseStatus, BlockchainStatus]> {
+  private async readState(): Promise<State> {
     try {
       const chain = await this.database.read(CHAIN_STATE, {});
       if (!chain || chain.stale) return ['connected', 'disconnected'];
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];
     } catch {
-      // The indexer's state is in the database, so without it nothing is known.
-      return ['disconnected', 'disconnected'];
+      return NOTHING_KNOWN;
     }
   }
 }

@@ -16,6 +16,12 @@ PREPARE export_account AS
 SELECT json_build_object('id', u.id, 'address', u.address, 'createdAt', iso(u.created_at), 'sessionGeneration', u.session_generation)::text AS data, ARRAY[u.id::text] AS key FROM users u WHERE u.id = ($1::uuid) AND u.id > (($2::text[]))[1]::uuid LIMIT ($3::integer);
 
 -- src/features/people/export.sql.ts
+-- $1 who text, $2 after text[], $3 limit integer
+PREPARE export_cancelled_membership AS
+SELECT json_build_object('poolId', c.id, 'role', 'MEMBER', 'type', c.type, 'cancelledAt', iso(c.cancelled_at))::text AS data, ARRAY[c.id::text] AS key FROM (SELECT * FROM cancelled_pools WHERE members @> ARRAY[($1::text)] OFFSET 0) c
+     WHERE c.id > (($2::text[]))[1]::uuid ORDER BY c.id LIMIT ($3::integer);
+
+-- src/features/people/export.sql.ts
 -- $1 who uuid, $2 after text[], $3 limit integer
 PREPARE export_cancelled_pool AS
 SELECT json_build_object('id', c.id, 'type', c.type, 'contractAddress', c.contract_address, 'autoCompound', c.auto_compound,

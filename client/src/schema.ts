@@ -3111,7 +3111,7 @@ export interface components {
              * @example position
              * @enum {string}
              */
-            kind: "account" | "webhook" | "webhook_delivery" | "stored_answer" | "membership" | "cancelled_pool" | "transaction" | "payment" | "position" | "lottery_ticket";
+            kind: "account" | "webhook" | "webhook_delivery" | "stored_answer" | "membership" | "cancelled_pool" | "cancelled_membership" | "transaction" | "payment" | "position" | "lottery_ticket";
             /**
              * @description As it is stored; amounts are texts. Later versions may add fields
              * @example {

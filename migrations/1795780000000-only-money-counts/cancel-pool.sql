@@ -24,7 +24,11 @@ BEGIN
   -- Nobody tells a hash meanwhile either.
   SELECT t.* INTO deposit FROM transactions t
   WHERE t.pool_id = pool AND t.status IN ('PENDING', 'EXPIRED') FOR UPDATE;
-  IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id) THEN RETURN 'submitted'; END IF;
+  -- A deletion of the account does not wait for a payment that may never come: one that does brings the pool back.
+  IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id) AND NOT EXISTS (
+    SELECT FROM account_deletions d WHERE d.address = caller AND d.requested_at >= gone.created_at) THEN
+    RETURN 'submitted';
+  END IF;
   IF gone.deposit_count > (deposit.id IS NOT NULL)::integer OR deposit.account <> owner OR gone.withdrawal_count > 0
     OR gone.claim_count > 0
     OR EXISTS (SELECT FROM positions o WHERE o.pool_id = pool)

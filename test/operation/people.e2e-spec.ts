@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
+import { Client } from 'pg';
 import { SECTIONS } from '#features/people/export.sql';
 import { Deletions } from '#features/people/deletions';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
@@ -67,9 +68,11 @@ async function somebody() {
     'idempotency-key': '~'.repeat(255),
   });
   const invited = await app.createPool(other, { type: 'cooperative', members: [user.address] });
+  const gone = await app.createPool(other, { type: 'cooperative', members: [user.address] });
+  await app.send({ method: 'DELETE', url: `/pools/${gone.id}`, as: other });
   await app.post('/webhooks', { url: 'https://example.org/hook' }, user);
   await app.post('/events/ticket', {}, user);
-  return { user, other, paid, unpaid, cancelled, invited };
+  return { user, other, paid, unpaid, cancelled, invited, gone };
 }
 
 describe('what is kept of people', () => {
@@ -105,7 +108,7 @@ describe('what is kept of people', () => {
   });
 
   it('is exported whole, in pages of any size, and to nobody else', async () => {
-    const { user, other, paid, unpaid, cancelled, invited } = await somebody();
+    const { user, other, paid, unpaid, cancelled, invited, gone } = await somebody();
     const rows = await exported(user);
     const of = (kind: string) => rows.filter((row) => row.kind === kind).map(({ data }) => data);
     expect(of('account')).toEqual([expect.objectContaining({ id: user.user.id, address: user.address })]);
@@ -121,6 +124,7 @@ describe('what is kept of people', () => {
     // Who is invited need not tell who else is.
     expect(pools.get(invited.id)).toBeNull();
     expect(of('cancelled_pool').map(({ id }) => id)).toEqual([cancelled.id]);
+    expect(of('cancelled_membership').map(({ poolId }) => poolId)).toEqual([gone.id]);
     expect(of('transaction')).toContainEqual(
       expect.objectContaining({ id: paid.depositId, amount: '10000000000000000000', status: 'CONFIRMED' }),
     );
@@ -220,6 +224,65 @@ describe('DELETE /users/me', () => {
       expect(places.filter((place) => fateOf(place) !== 'expires')).toEqual([]);
     }
     expect((await app.signIn(user.wallet)).user.id).not.toBe(user.user.id);
+  });
+
+  it('leaves no unpaid pool whose payment was submitted, and no member of a cancelled pool that comes back', async () => {
+    const [user, other] = [await app.signIn(), await app.signIn()];
+    const pool = await app.createPool(user, { type: 'cooperative', members: [other.address] });
+    await app.post(`/transactions/${pool.depositId}/sent`, { hash: newHash() }, user);
+    const gone = await app.createPool(other, { type: 'cooperative', members: [user.address] });
+    await app.send({ method: 'DELETE', url: `/pools/${gone.id}`, as: other });
+    await remove(user);
+    await completed();
+    expect((await app.get(`/pools/${pool.id}`, other)).status).toBe(404);
+    // A payment that comes all the same brings both back.
+    const ids = [pool.id, gone.id];
+    await app.sql('SELECT restore_pools($1::uuid[], ARRAY[NULL, NULL]::text[])', [ids]);
+    expect((await app.get(`/pools/${pool.id}`, other)).status).toBe(200);
+    const members = await app.sql('SELECT address FROM pool_members WHERE pool_id = $1', [gone.id]);
+    expect(members).toEqual([{ address: other.address }]);
+  });
+
+  it('leaves no pool that another session makes meanwhile', async () => {
+    const user = await app.signIn();
+    const client = new Client({ connectionString: app.database.url });
+    await client.connect();
+    try {
+      const make = `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
+        ARRAY['{}'], ARRAY[now() + interval '1 second'], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`;
+      await client.query('BEGIN');
+      // By a clock that is ahead.
+      await client.query(make, [user.user.id, CONTRACTS.individual, user.address]);
+      const removing = remove(user);
+      const waiting = async (): Promise<boolean> =>
+        (
+          await app.sql(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          )
+        ).length > 0;
+      await until(waiting);
+      await client.query('COMMIT');
+      expect((await removing).status).toBe(200);
+      await completed();
+      // The other way round: the deletion is first, and the pool waits for it.
+      const second = await app.signIn();
+      await client.query('BEGIN');
+      await client.query('SELECT delete_account($1)', [second.address]);
+      const making = app.post(
+        '/pools',
+        { type: 'individual', initialDeposit: '10000000000000000000' },
+        second,
+      );
+      await until(waiting);
+      await client.query('COMMIT');
+      expect([(await making).status, (await making).body.code]).toEqual([401, 'token_revoked']);
+      await app.nest.get(Deletions).complete();
+      await completed();
+      const owners = [user.user.id, second.user.id];
+      expect(await app.sql('SELECT FROM pools WHERE owner_id = ANY ($1)', [owners])).toEqual([]);
+    } finally {
+      await client.end();
+    }
   });
 
   it('leaves a row that something else names, and ends', async () => {

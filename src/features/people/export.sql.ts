@@ -136,6 +136,16 @@ export const SECTIONS: readonly Section[] = [
     'c.id::text',
     'cancelled_pools c WHERE c.owner_id = :who AND c.id > (:after)[1]::uuid ORDER BY c.id',
   ),
+  section(
+    'cancelled_membership',
+    'address',
+    [ZERO],
+    ID,
+    `'poolId', c.id, 'role', 'MEMBER', 'type', c.type, 'cancelledAt', iso(c.cancelled_at)`,
+    'c.id::text',
+    `(SELECT * FROM cancelled_pools WHERE members @> ARRAY[:who] OFFSET 0) c
+     WHERE c.id > (:after)[1]::uuid ORDER BY c.id`,
+  ),
   // Those of others in pools of the person too: the person may read them, and the index has them in this order.
   section(
     'transaction',

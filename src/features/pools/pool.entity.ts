@@ -87,6 +87,8 @@ export class Pool {
     'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events',
 })
 @Index('cancelled_pools_owner_id_idx', ['ownerId', 'id'])
+// GIN: whom a pool that comes back would have as a member.
+@Index('cancelled_pools_members_idx', { synchronize: false })
 export class CancelledPool {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'cancelled_pools_pkey' })
   id: string;

@@ -51,7 +51,8 @@ export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: D
     'cache-control': 'no-cache',
   };
   const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://page');
+    // Not by URL: `//host/api` and `http://host/api` would name another host, and `//` no URL at all.
+    const [pathname] = request.url!.split('?');
     if (/^\/api(\/|$)/.test(pathname)) return passOn(api, request, response);
     const asset = assets.get(pathname === '/' ? '/index.html' : pathname);
     if (!asset) return void response.writeHead(404, headers).end('Not found');
@@ -108,7 +109,7 @@ function projectRoot(): string {
 function passOn(api: string, request: IncomingMessage, response: ServerResponse): void {
   const { method, headers } = request;
   // The host stays as the browser named it, so that the service sees a page of its own site.
-  const passed = ask(new URL(request.url!, api), { method, headers }, (answer) => {
+  const passed = ask(api, { method, headers, path: request.url }, (answer) => {
     response.writeHead(answer.statusCode!, answer.headers);
     answer.pipe(response);
   });

@@ -128,6 +128,22 @@ it.each([
   expect([minReplicas, maxReplicas]).toEqual(api);
   expect(named(all, 'Deployment', 'indexer').spec.replicas).toBe(indexers);
   expect(settingsOf(all).DATABASE_POOL_SIZE).toBe(pool);
+  // A second API starts at 300 % of what the first one asks for, whatever the size: 0.75 of a core.
+  expect(named(all, 'Deployment', 'api').spec.template.spec.containers[0].resources.requests.cpu).toBe(
+    '250m',
+  );
+});
+
+it('the key of tokens is given to the API alone', () => {
+  const given = render(path.join(DEPLOY, 'production')).filter(({ kind, spec }) => {
+    if (kind !== 'Deployment' && kind !== 'Job') return false;
+    const [{ env = [], envFrom = [] }] = spec.template.spec.containers;
+    return (
+      envFrom.some((each: any) => each.secretRef?.name === 'pooled-savings') ||
+      env.some(({ name }: any) => name.startsWith('JWT_'))
+    );
+  });
+  expect(given.map(({ metadata }) => metadata.name)).toEqual(['api']);
 });
 
 it.each(Object.entries(SCHEMAS))('%s fits its reference', (kind, schema) => {
@@ -170,7 +186,7 @@ it('streams are neither held back nor cut by what stands before the API', () => 
   expect(Number(settingsOf(withComponents('gateway')).KEEP_ALIVE_TIMEOUT)).toBeGreaterThan(600);
 });
 
-it('two chains share nothing', () => {
+it('two chains share nothing, and each has what production has', () => {
   const all = render(path.join(DEPLOY, 'several-chains'));
   const spaces = [
     ...new Set(
@@ -178,9 +194,10 @@ it('two chains share nothing', () => {
     ),
   ];
   expect(spaces.sort()).toEqual(['pooled-savings-first', 'pooled-savings-second']);
-  const chains = all.filter(({ kind }) => kind === 'ConfigMap').map(({ data }) => data.CHAIN_ID);
+  const chains = all.flatMap(({ data }) => data?.CHAIN_ID ?? []);
   expect(new Set(chains).size).toBe(2);
-  const kinds = (space: string): string[] =>
-    all.filter(({ metadata }) => metadata.namespace === space).map(({ kind }) => kind);
-  expect(kinds(spaces[0])).toEqual(kinds(spaces[1]));
+  const kinds = (space: string, of = all): string[] =>
+    of.filter(({ metadata }) => metadata.namespace === space).map(({ kind }) => kind);
+  const production = kinds('pooled-savings', render(path.join(DEPLOY, 'production')));
+  for (const space of spaces) expect(kinds(space).sort()).toEqual(production.sort());
 });

@@ -1,6 +1,6 @@
 // Measures what deploy/scaling/sizing.md says of disk and logs: DATABASE_URL=… npm run ts -- scripts/sizing.ts
 // The database is an empty one with all migrations. See bench/README.md for requests.
-import { sign } from 'jsonwebtoken';
+import { JwtService } from '@nestjs/jwt';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
   const claims = { userId: USER.id, address: USER.address, generation: 0, jti: randomUUID() };
-  const token = sign(claims, SECRET, { expiresIn: 3600 });
+  const token = new JwtService({ secret: SECRET }).sign(claims, { expiresIn: 3600 });
   const began = logged;
   for (let i = 0; i < REQUESTS; i++)
     await fetch(`http://127.0.0.1:${port}/pools`, { headers: { authorization: `Bearer ${token}` } });

@@ -264,6 +264,15 @@ describe('a service that does not answer', () => {
 });
 
 describe('the end of the session', () => {
+  it('is there at once for who has not signed in: nothing is asked for', async () => {
+    service.refuses = refusal(401, 'unauthorized');
+    const follower = service.client(browser.open(), null).follow();
+    open.push(follower);
+    await expect(follower.until(() => true)).rejects.toThrow('the session has ended');
+    await pass(10 * MINUTE_MS, 1_000);
+    expect(service.asked.length).toBeLessThanOrEqual(1);
+  });
+
   it('ends what is followed, and forgets it', async () => {
     const opened = follow();
     await live(opened);

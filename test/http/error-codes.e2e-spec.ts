@@ -1,6 +1,6 @@
 import { All, BadRequestException, ConflictException, Controller, Module, Param } from '@nestjs/common';
 import { ThrottlerException } from '@nestjs/throttler';
-import jwt from 'jsonwebtoken';
+import { JwtService } from '@nestjs/jwt';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { Writable } from 'node:stream';
@@ -103,7 +103,10 @@ const signIn = async (): Promise<Response> => {
   return post('/auth/verify', { message, signature: `0x${'11'.repeat(65)}` });
 };
 const token = (claims: object, expiresIn: number, secret = JWT_SECRET): { token: string } => ({
-  token: jwt.sign({ userId: user.user.id, address: user.address, ...claims }, secret, { expiresIn }),
+  token: new JwtService({ secret }).sign(
+    { userId: user.user.id, address: user.address, ...claims },
+    { expiresIn },
+  ),
 });
 
 /** Asks for a call of a draw that is like this. */

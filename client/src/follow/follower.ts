@@ -81,6 +81,8 @@ export class Follower implements Observable<FollowState> {
     this.stops.push(() => clearInterval(looks));
     this.present.abort();
     this.enter();
+    // A store that has no token will have none for this follower: who signs in later follows anew.
+    void session.ready.then(() => void (session.state.signedIn || this.end()));
   }
 
   get state(): FollowState {

@@ -22,7 +22,7 @@ export interface SendOptions {
   onReplaced?: (call: ContractCall, hash: Hash, replaced: Hash) => void;
   /** Called once it is on the chain. */
   onMined?: (call: ContractCall, receipt: TransactionReceipt) => void;
-  /** Called with each new state of the payment. */
+  /** Called with each new state of the payment. `sendCalls` keeps no payment, and does not call it. */
   onChange?: (payment: Payment) => void;
   /**
    * After how long a transaction that no node knows counts as dropped: two minutes by default. Half an hour if the node

@@ -9,14 +9,14 @@ export interface Fees {
 
 export interface Receipt {
   succeeded: boolean;
-  /** Wei, with what a rollup takes for the chain below. */
-  cost: bigint;
+  /** Wei, with what a rollup takes for the chain below; undefined if the node does not say the price. */
+  cost?: bigint;
 }
 
 interface RawReceipt {
   status: Hex;
   gasUsed: Hex;
-  effectiveGasPrice: Hex;
+  effectiveGasPrice?: Hex;
   l1Fee?: Hex;
 }
 
@@ -41,7 +41,9 @@ export class KeeperNode {
   async nonces(address: Address): Promise<{ mined: number; waiting: number }> {
     const count = async (tag: string): Promise<number> =>
       hexToNumber((await this.rpc.request('eth_getTransactionCount', [address, tag])) as Hex);
-    return { mined: await count('latest'), waiting: await count('pending') };
+    const mined = await count('latest');
+    // Some nodes refuse the tag. What waits there is then replaced, which costs no more than it would have.
+    return { mined, waiting: await orElse(count('pending'), () => mined) };
   }
 
   /** @returns undefined when the contract refuses, or there is none */
@@ -58,20 +60,21 @@ export class KeeperNode {
 
   /** Whether the call would fail after the transactions that wait, as far as the node knows and tells. */
   async failsAfterWaiting(from: Address, to: Address, data: Hex): Promise<boolean> {
-    try {
-      return (await refusable(this.rpc.request('eth_call', [{ from, to, data }, 'pending']))) === undefined;
-    } catch (error) {
-      if (error instanceof ChainUnavailable) return false;
-      throw error;
-    }
+    const answer = refusable(this.rpc.request('eth_call', [{ from, to, data }, 'pending']));
+    return (await orElse<unknown>(answer, () => null)) === undefined;
   }
 
   /** Enough for some blocks to come, even if each is full. */
   async fees(): Promise<Fees> {
     const { baseFeePerGas } = await this.latest();
     if (baseFeePerGas === undefined) throw new ChainUnavailable('the chain has no base fee (EIP-1559)');
-    const maxPriorityFeePerGas = hexToBigInt((await this.rpc.request('eth_maxPriorityFeePerGas', [])) as Hex);
-    return { maxPriorityFeePerGas, maxFeePerGas: 2n * hexToBigInt(baseFeePerGas) + maxPriorityFeePerGas };
+    const base = hexToBigInt(baseFeePerGas);
+    const wei = async (method: string): Promise<bigint> =>
+      hexToBigInt((await this.rpc.request(method, [])) as Hex);
+    // The execution API leaves the first to each client; the gas price is the base fee with the same tip.
+    const tip = await orElse(wei('eth_maxPriorityFeePerGas'), async () => (await wei('eth_gasPrice')) - base);
+    const maxPriorityFeePerGas = tip > 0n ? tip : 0n;
+    return { maxPriorityFeePerGas, maxFeePerGas: 2n * base + maxPriorityFeePerGas };
   }
 
   async send(signed: Hex): Promise<void> {
@@ -81,14 +84,24 @@ export class KeeperNode {
   async receipt(hash: Hash): Promise<Receipt | undefined> {
     const raw = (await this.rpc.request('eth_getTransactionReceipt', [hash])) as RawReceipt | null;
     if (!raw) return undefined;
-    const price = hexToBigInt(raw.effectiveGasPrice);
-    const cost = hexToBigInt(raw.gasUsed) * price + hexToBigInt(raw.l1Fee ?? numberToHex(0));
-    return { succeeded: raw.status === '0x1', cost };
+    const { status, gasUsed, effectiveGasPrice: price, l1Fee = numberToHex(0) } = raw;
+    const cost = price && hexToBigInt(gasUsed) * hexToBigInt(price) + hexToBigInt(l1Fee);
+    return { succeeded: status === '0x1', cost };
   }
 
   private async latest(): Promise<{ timestamp: Hex; baseFeePerGas?: Hex }> {
     const block = await this.rpc.request('eth_getBlockByNumber', ['latest', false]);
     return block as { timestamp: Hex; baseFeePerGas?: Hex };
+  }
+}
+
+/** For methods that not every node has. */
+async function orElse<T>(answer: Promise<T>, other: () => T | Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ChainUnavailable) return other();
+    throw error;
   }
 }
 

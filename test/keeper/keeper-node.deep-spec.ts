@@ -156,17 +156,30 @@ describe('a contract whose calls the node does not run', () => {
   });
 });
 
-it('a node that tells of no cost does not make the keeper spend without end', async () => {
-  const { round } = keeper({ RPC_URL: proxy.url, KEEPER_BUDGET: '0.0003' });
-  proxy.faults.result = (method, result) =>
-    method === 'eth_getTransactionReceipt' && result ? { ...result, effectiveGasPrice: '0x0' } : result;
-  let done = 0;
-  while ((await round()) === 'sending') {
-    expect(++done).toBeLessThan(50);
-    await closedDraw();
-    await t.mine(2);
-  }
-  expect(await round()).toBe('over_budget');
-  const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
-  expect(spent).toBeLessThanOrEqual(4n * parseEther('0.0003'));
+it.each([
+  ['eth_maxPriorityFeePerGas', (method: string) => method === 'eth_maxPriorityFeePerGas'],
+  ['the tag "pending"', (_: string, params: unknown[]) => params.includes('pending')],
+])('a node without %s does for the keeper', async (_, refuse) => {
+  proxy.faults.refuse = refuse;
+  const { round } = keeper({ RPC_URL: proxy.url });
+  expect(await round()).toBe('sending');
+  expect(await status()).toBe(COMPLETED);
 });
+
+it.each(['0x0', undefined])(
+  'a node that says the price %s does not make the keeper spend without end',
+  async (price) => {
+    const { round } = keeper({ RPC_URL: proxy.url, KEEPER_BUDGET: '0.0003' });
+    proxy.faults.result = (method, result) =>
+      method === 'eth_getTransactionReceipt' && result ? { ...result, effectiveGasPrice: price } : result;
+    let done = 0;
+    while ((await round()) === 'sending') {
+      expect(++done).toBeLessThan(50);
+      await closedDraw();
+      await t.mine(2);
+    }
+    expect(await round()).toBe('over_budget');
+    const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
+    expect(spent).toBeLessThanOrEqual(4n * parseEther('0.0003'));
+  },
+);

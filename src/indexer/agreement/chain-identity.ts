@@ -3,6 +3,7 @@ import type { IndexerSettings } from '#settings/indexer.settings';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import { NodeBehind } from '#indexer/reading/block-batch';
+import { chainIdOf } from '#indexer/reading/raw-chain';
 import type { Source } from '#indexer/reading/source';
 
 /** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
@@ -19,7 +20,7 @@ export async function openCursor(
   source: Source,
   { CHAIN_ID, START_BLOCK, POOL_CONTRACTS }: IndexerSettings,
 ): Promise<ChainCursor> {
-  const chainId = Number(await source.rpc.call<string>('eth_chainId'));
+  const chainId = chainIdOf(await source.rpc.call('eth_chainId'));
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
   const first = Math.max(START_BLOCK.first([...POOL_CONTRACTS.values()].flat()) - 1, 0);

@@ -40,7 +40,8 @@ export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[], agre
 }
 
 /**
- * Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError.
+ * Repeats the reader's request on another endpoint and compares the answers. Never throws: whatever goes wrong
+ * with what it sent is its failure.
  * @param blames whether a failure counts against the endpoint
  */
 export async function testify<T>(
@@ -53,7 +54,6 @@ export async function testify<T>(
     const found = await work();
     return found === undefined ? { endpoint, stance: 'lacks' } : { endpoint, ...compare(found) };
   } catch (error) {
-    if (!(error instanceof RetryableChainError)) throw error;
     if (error instanceof NodeBehind) return { endpoint, stance: 'lacks' };
     // Its chain does not continue from our cursor, so it contradicts every batch that does.
     if (error instanceof ForkDetected) return { endpoint, stance: 'differs', claim: error.message };

@@ -1,6 +1,7 @@
 import { type BlockBatch, type Plan } from '#indexer/reading/block-batch';
 import type { Marks } from '#indexer/blocks/finality';
-import type { Block } from '#indexer/reading/raw-chain';
+import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
+import { RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Testimony, compared, testify } from './cross-check';
 
@@ -59,11 +60,20 @@ export async function readWith(readers: Readers, after: Block, upTo: number, mos
   const asked = Date.now();
   const plan = planFor(readers, after, upTo, most);
   const early = hear(first, plan);
-  early.catch(() => undefined);
-  const batch = await reader.about(contracts).read(after, upTo, plan.to - after.number);
+  const batch = await usable(reader.about(contracts).read(after, upTo, plan.to - after.number));
   const actual = { ...plan, to: batch.to.number };
   const heard = await (actual.to === plan.to ? early : hear(first, actual));
   if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
     heard.push(...(await hear(rest(), actual)));
   return { reader, batch, testimonies: compared(heard, batch), isAside, asked, marks };
+}
+
+/** Nothing but what the endpoint sent can make reading fail. @throws RetryableChainError */
+async function usable<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof RetryableChainError) throw error;
+    throw new MalformedAnswer(`an unusable answer: ${(error as Error).message}`, { cause: error });
+  }
 }

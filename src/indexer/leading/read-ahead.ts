@@ -2,7 +2,7 @@ import type { Heads } from '#indexer/agreement/heads';
 import type { Reading } from '#indexer/agreement/reading';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import type { Block } from '#indexer/reading/raw-chain';
-import { RetryableChainError, RpcError, RpcResting, RpcUnavailable } from '#indexer/reading/rpc';
+import { RpcError, RpcResting, RpcUnavailable } from '#indexer/reading/rpc';
 
 /** Ranges that are read, or have been read and wait, beside the one that is needed next. */
 const MOST_RANGES = 8;
@@ -153,9 +153,7 @@ export class ReadAhead {
           if (header && after === this.end) queue.push(this.start(header, upTo, contracts, to));
         }
       })
-      .catch((error: unknown) => {
-        if (!(error instanceof RetryableChainError)) throw error;
-      })
+      .catch(() => undefined)
       .finally(() => (this.isExtending = false));
   }
 

@@ -8,14 +8,13 @@ import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { ForkDetected, NodeBehind, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { Source } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { WindowFill } from './window-fill';
 
-/** Headers that are compared at a time: those of the last 64 blocks with the two at their ends, then more. */
-const COMPARED_FIRST = WINDOW_BLOCKS + 2;
-const COMPARED_NEXT = 256;
+/** Headers that are compared at a time: few at first, as most reorganisations are shallow, then twice as many each time. */
+const COMPARED = { first: 8, most: 256 };
 
 /** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
 export const mayPass = (error: unknown): error is Error =>
@@ -84,8 +83,7 @@ export class Recovery {
   }
 
   /**
-   * The newest block of both chains, and the node's block above it. Deep reorganisations are rare, so the last blocks are
-   * compared first.
+   * The newest block of both chains, and the node's block above it.
    */
   private async findAncestor(
     writer: EventWriter,
@@ -93,7 +91,7 @@ export class Recovery {
   ): Promise<{ ancestor?: Block; competing?: Block }> {
     let competing: Block | undefined;
     let below: number | undefined;
-    for (let count = COMPARED_FIRST; ; count = COMPARED_NEXT) {
+    for (let count = COMPARED.first; ; count = Math.min(2 * count, COMPARED.most)) {
       const ours = await writer.blocks.newest(count, below);
       if (ours.length === 0) return { competing };
       const headers = await source.blocks(ours.map(({ number }) => number));

@@ -12,7 +12,7 @@ const CONTRACTS = new PoolContracts([
 const word = (address: string): string => pad(address as '0x');
 const text = (value: string): string => encodeAbiParameters([{ type: 'string' }], [value]);
 const [token, asset, symbol, decimals] = ['0xfc0c546a', '0x38d52e0f', '0x95d89b41', '0x313ce567'];
-const reverted = new RpcError('eth_call', 3, 'execution reverted');
+const reverted = new RpcError('eth_call', 3, 'execution reverted', undefined, true);
 
 /** An endpoint that answers calls of `address selector` so, and reverts for all others. */
 const endpoint = (answers: Record<string, unknown>, fails?: Error): WatchedEndpoint =>
@@ -59,6 +59,11 @@ describe('the token of a contract', () => {
   it('is the asset of a contract without token()', async () => {
     const vault = { ...honest, [`${POOL} ${token}`]: reverted, [`${POOL} ${asset}`]: word(TOKEN) };
     expect(await read(vault)).toEqual(ofBoth(DAI));
+  });
+
+  it('needs no asset() where the contract has token(), whatever the node says to that', async () => {
+    const failing = new RpcError('eth_call', -32000, 'some error');
+    expect(await read({ ...honest, [`${POOL} ${asset}`]: failing })).toEqual(ofBoth(DAI));
   });
 
   it('is had by each contract that an adapter is named for', async () => {

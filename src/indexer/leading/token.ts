@@ -64,11 +64,15 @@ export async function readTokens(
 /** @returns undefined when the endpoint does not answer, or lacks the state */
 async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promise<Claim | undefined> {
   try {
-    const calls = contracts.flatMap((contract) => TOKENS.map((name) => viewCall(contract, name)));
-    const answers = await source.rpc.settled(calls);
-    if (!answers.every(isFinal)) return undefined;
-    const found = answers.map(toAddress);
-    const addresses = contracts.map((_, i) => found[2 * i] ?? found[2 * i + 1]);
+    const found = new Map<string, string | null>();
+    for (const name of TOKENS) {
+      // Nodes may fail at a function that a contract lacks, so one that has answered is not asked for the other.
+      const asked = contracts.filter((contract) => !found.get(contract));
+      const answers = await source.rpc.settled(asked.map((contract) => viewCall(contract, name)));
+      if (!answers.every(isFinal)) return undefined;
+      for (const [i, contract] of asked.entries()) found.set(contract, toAddress(answers[i]));
+    }
+    const addresses = contracts.map((contract) => found.get(contract)!);
     const tokens = tokensOf(addresses);
     const told = await source.rpc.settled(
       tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
@@ -96,8 +100,7 @@ export function majority<T>(claims: T[]): T | undefined {
 }
 
 /** A contract that reverts has no such function. Any other error says nothing about the contract. */
-export const isFinal = (answer: unknown): boolean =>
-  !(answer instanceof RpcError) || /revert/i.test(answer.message);
+export const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || answer.isRevert;
 
 const isText = (answer: unknown): answer is Hex =>
   typeof answer === 'string' && /^0x([0-9a-f]{2})*$/i.test(answer) && answer.length <= MAX_ANSWER_LENGTH;

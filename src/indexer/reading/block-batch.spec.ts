@@ -1,5 +1,5 @@
-import { type Block } from './raw-chain';
-import { timesOf } from './block-batch';
+import { type Block, MalformedAnswer } from './raw-chain';
+import { ownLogs, timesOf } from './block-batch';
 import type { RawLog } from './decode';
 
 const block = (number: number, time: number): Block => ({ number, time, hash: '', parentHash: '' });
@@ -39,4 +39,37 @@ describe('times of logs', () => {
 
   it('have to be read when they differ within a block', () =>
     expect(timesOf([log(12, '0x78'), log(12, '0x79')], ENDS)).toBeUndefined());
+});
+
+describe('logs', () => {
+  const HASH = `0x${'1'.repeat(64)}`;
+  const OURS = `0x${'a'.repeat(40)}`;
+  const whole = (fields: Partial<Record<keyof RawLog, unknown>> = {}): RawLog =>
+    ({
+      ...{ address: OURS, topics: [HASH], data: '0x', blockNumber: '0xa', blockHash: HASH },
+      ...{ transactionHash: HASH, logIndex: '0x0', ...fields },
+    }) as RawLog;
+  const own = (...logs: unknown[]): RawLog[] => ownLogs([OURS], logs as RawLog[], 1, 20);
+
+  it('that are repeated, shuffled, pending or of others are put right', () => {
+    const [first, second] = [whole(), whole({ logIndex: '0x1' })];
+    const pending = whole({ blockNumber: null, blockHash: null, logIndex: null });
+    const others = [whole({ address: HASH.slice(0, 42) }), whole({ blockNumber: '0x15' })];
+    expect(
+      own(second, pending, first, ...others, { ...second, address: OURS.toUpperCase().replace('X', 'x') }),
+    ).toEqual([first, expect.objectContaining({ logIndex: '0x1' })]);
+  });
+
+  it.each<[string, Partial<RawLog>]>([
+    ['transaction', { transactionHash: `0x${'2'.repeat(64)}` }],
+    ['topics', { topics: [`0x${'2'.repeat(64)}`] }],
+    ['data', { data: '0x00' }],
+  ])('of one index that differ in their %s are no usable answer, as one of them would be lost', (_, other) =>
+    expect(() => own(whole(), whole(other))).toThrow(MalformedAnswer),
+  );
+
+  it.each([null, true, 'x', {}, whole({ topics: null }), whole({ data: null }), whole({ logIndex: 0 })])(
+    'are no usable answer with %j among them',
+    (log) => expect(() => own(whole(), log)).toThrow(MalformedAnswer),
+  );
 });

@@ -62,6 +62,9 @@ export function linkBlocks(
   return blocks;
 }
 
+const contentOf = ({ address, transactionHash, topics, data }: RawLog): string =>
+  [address, transactionHash, ...topics, data].join().toLowerCase();
+
 /** Whether none is smaller than the one before. */
 export const areInOrder = (times: number[]): boolean =>
   times.every((time, i) => i === 0 || time >= times[i - 1]);
@@ -84,17 +87,23 @@ export function timesOf(logs: RawLog[], blocks: Block[]): number[] | undefined {
 
 /**
  * The logs of these contracts in a range of blocks, in chain order and without duplicates. Some nodes repeat, shuffle
- * or add logs. @throws MalformedAnswer
+ * or add logs, or send pending ones, which have no block. Two different logs with one index, as of nodes that count logs by
+ * transaction, have no order: such an answer is unusable. @throws MalformedAnswer
  */
 export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: number): RawLog[] {
   if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
   const own = new Set(contracts);
   const unique = new Map<number, RawLog>();
   for (const log of logs) {
+    if (log?.blockNumber === null || log?.blockHash === null) continue;
     checkLog(log);
     const number = Number(log.blockNumber);
     if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
-    unique.set(number * MAX_PLACES + Number(log.logIndex), log);
+    const place = number * MAX_PLACES + Number(log.logIndex);
+    const same = unique.get(place);
+    if (same && contentOf(same) !== contentOf(log))
+      throw new MalformedAnswer(`two logs of block ${number} have the index ${Number(log.logIndex)}`);
+    unique.set(place, log);
   }
   return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
 }

@@ -28,6 +28,12 @@ const QUANTITY = /^0x[0-9a-f]{1,13}$/i;
 /** NaN if it is none. */
 export const quantityOf = (value: unknown): number =>
   typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
+/** A node that is still starting may answer with 0 or null. @throws MalformedAnswer */
+export function chainIdOf(answer: unknown): number {
+  const id = quantityOf(answer);
+  if (!(id > 0)) throw new MalformedAnswer('the node does not know its chain yet');
+  return id;
+}
 /** No block has so many logs. */
 export const MAX_LOGS = 2 ** 21;
 /**
@@ -49,7 +55,7 @@ export const countCall = (to: string, block: number | string): Call => [
 
 /** @returns null if the contract has no `seq()`, undefined if the node lacks the state of that block */
 export function toCount(result: unknown): number | null | undefined {
-  if (result instanceof RpcError) return /revert/i.test(result.message) ? null : undefined;
+  if (result instanceof RpcError) return result.isRevert ? null : undefined;
   if (result === '0x') return null;
   const count = typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result) ? Number(result) : undefined;
   return Number.isSafeInteger(count) ? count : undefined;
@@ -64,17 +70,17 @@ export function toBlock(raw: RawBlock): Block {
 }
 
 /** The fields of a log are stored in the database, so they have to be valid. @throws MalformedAnswer */
-export function checkLog(log: RawLog): void {
-  const { address, topics, data, blockNumber, blockHash, transactionHash, logIndex } = log;
+export function checkLog(log: Partial<RawLog> | null): asserts log is RawLog {
+  const { address, topics, data, blockNumber, blockHash, transactionHash, logIndex } = log ?? {};
   const well =
     typeof address === 'string' &&
     Array.isArray(topics) &&
     topics.every((topic) => HASH.test(topic)) &&
-    HEX.test(data) &&
-    QUANTITY.test(blockNumber) &&
-    HASH.test(blockHash) &&
-    HASH.test(transactionHash) &&
-    QUANTITY.test(logIndex) &&
+    HEX.test(String(data)) &&
+    QUANTITY.test(String(blockNumber)) &&
+    HASH.test(String(blockHash)) &&
+    HASH.test(String(transactionHash)) &&
+    QUANTITY.test(String(logIndex)) &&
     Number(logIndex) < MAX_LOGS;
   if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }

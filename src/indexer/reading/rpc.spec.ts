@@ -54,7 +54,16 @@ describe('Rpc', () => {
     ['a dropped connection', 'network', (response) => response.socket!.destroy()],
     ['half an answer', 'http', (response) => response.end('{"jsonrpc":"2.0","id":')],
     ['nothing', 'http', (response) => response.end()],
-    ['null', 'incomplete', json(() => null)],
+    ['null', 'http', json(() => null)],
+    ['true', 'http', json(() => true)],
+    ['a number', 'http', json(() => 1)],
+    ['a text as JSON', 'http', json(() => 'upstream error')],
+    [
+      '502 with a text as JSON',
+      'http',
+      (response, sent) => json(() => 'Bad Gateway')(response.writeHead(502), sent),
+    ],
+    ['a list of nothing', 'incomplete', json(() => [null, true, 'x'])],
     ['another id', 'incomplete', json(() => ({ jsonrpc: '2.0', id: 0, result: 'other' }))],
     ['neither result nor error', 'incomplete', json(([{ id }]) => ({ jsonrpc: '2.0', id }))],
     [
@@ -80,7 +89,7 @@ describe('Rpc', () => {
     const answer = hasty.call('a');
     await silent;
     expect(await answer).toBe('a');
-    expect(new Set(retries)).toEqual(new Set(['network']));
+    expect(new Set(retries)).toEqual(new Set(['timeout']));
   });
 
   it('puts answers of a batch in order, and asks for all again when one is missing', async () => {
@@ -92,6 +101,52 @@ describe('Rpc', () => {
   });
 
   const refuse = ([{ id }]: Call[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
+
+  it('takes a result beside an empty error', async () => {
+    replies = [json(([{ id }]) => ({ jsonrpc: '2.0', id, result: 'well', error: null }))];
+    expect(await rpc.call('a')).toBe('well');
+  });
+
+  it.each([
+    { code: 3, message: 'execution reverted: too many requests per second' },
+    { code: -32015, message: 'VM execution error.' },
+    { code: -32000, message: 'execution reverted' },
+    { code: -32000, message: 'invalid opcode: INVALID' },
+    { code: -32500, message: 'failed', data: 'Reverted 0x' },
+  ])('knows a revert by $code, $message $data, and no limit by its words', async (error) => {
+    replies = [json(([{ id }]) => ({ jsonrpc: '2.0', id, error }))];
+    await expect(rpc.call('eth_call')).rejects.toMatchObject({ isRevert: true });
+    expect(retries).toEqual([]);
+  });
+
+  it('does not take for a revert what says nothing of the contract', async () => {
+    replies = [
+      json(([{ id }]) => ({ jsonrpc: '2.0', id, error: { code: -32000, message: 'header not found' } })),
+    ];
+    await expect(rpc.call('eth_call')).rejects.toMatchObject({ isRevert: false });
+  });
+
+  it('divides what takes a node too long, or is too large for its limit of a whole answer', async () => {
+    const mayTake =
+      (most: number, beyond: Reply): Reply =>
+      (response, sent) =>
+        (sent.length <= most ? well : beyond)(response, sent);
+    const silent: Reply = () => undefined;
+    const tooLarge = json((sent) => [
+      ...answers(sent.slice(0, 9)),
+      ...sent.slice(9).map(({ id }) => ({ id, error: { code: -32003, message: 'response too large' } })),
+    ]);
+    const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, answerMs: 500 });
+    for (const [rpc, beyond] of [
+      [hasty, silent],
+      [new Rpc(endpoint(url), undefined, TIMES), tooLarge],
+    ] as const) {
+      replies = Array.from({ length: 50 }, () => mayTake(9, beyond));
+      expect(await rpc.settled(callsOf(66))).toEqual(callsOf(66).map(([method]) => method));
+      expect(rpc.mostCalls).toBeLessThan(10);
+    }
+    expect(retries).toContain('timeout');
+  });
 
   it('does not try again what the node refuses', async () => {
     replies = [json(refuse)];
@@ -277,7 +332,7 @@ describe('Rpc', () => {
     const answer = await other;
     expect(await hasty.call('a')).toBe('a');
     // A busy machine may give it up more than once.
-    expect(new Set(retries)).toEqual(new Set(['network']));
+    expect(new Set(retries)).toEqual(new Set(['timeout']));
     answer();
     expect(await history).toEqual(['history']);
     const [first, ...others] = server.requests.map(([{ method }]) => method);

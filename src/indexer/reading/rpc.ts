@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnswerTooLarge } from '#platform/http/read-bounded';
+import { isRevert } from '#ledger/chain/chain-rpc';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import { BatchSize } from '#indexer/requests/batch-size';
 import { Budget, Resting, type Turn } from '#indexer/requests/budget';
@@ -19,6 +20,8 @@ export class RpcError extends RetryableChainError {
     message: string,
     /** What it tells of the endpoint's caps. */
     readonly refusal: Refusal = { of: 'unknown' },
+    /** The node ran the call, and the contract reverted. */
+    readonly isRevert = false,
   ) {
     super(`${method}: ${message}`);
   }
@@ -51,7 +54,7 @@ export type Call = [method: string, params: unknown[]];
 interface RpcResponse {
   id?: number;
   result?: unknown;
-  error?: { code?: number; message?: string };
+  error?: { code?: number; message?: string; data?: unknown } | null;
 }
 
 /** `answerMs` and `patienceMs` together are shorter than the time after which a leader's heartbeat is stale. */
@@ -68,6 +71,10 @@ const PARALLEL_REQUESTS = 4;
 /** Providers use the same error code for too many requests and too many results, so only the text tells. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 const BATCH_LIMIT = /batch/i;
+/** What geth answers to those calls of a batch whose results exceed its limit for the whole. */
+const TOO_LARGE = -32003;
+/** A request of fewer calls that takes too long is not divided: it is not slow for their number. */
+const FEWEST_DIVIDED = 8;
 const LOGS = 'eth_getLogs';
 /**
  * JSON-RPC 2.0 over HTTP. Transport failures (network, 429, 5xx, timeout, lost or mangled answers) are retried with
@@ -156,13 +163,17 @@ export class Rpc {
     turn: Turn,
   ): Promise<unknown[]> {
     let start = Date.now();
+    // Those who ask for logs ask for fewer blocks instead, whose headers stay in the same request.
+    const hasLogs = calls.some(([method]) => method === LOGS);
     for (let waitMs = this.times.backoffMs, tries = 1; ; waitMs *= 2, tries += 1) {
       try {
         start += await this.waitForTurn(calls.length, turn, Math.max(0, start + patienceMs - Date.now()));
         const results = await this.send(calls, answerMs);
         this.batchSize.succeeded(calls.length);
         return results;
-      } catch (error) {
+      } catch (failure) {
+        const tooLarge = failure instanceof AnswerTooLarge && calls.length > 1 && !hasLogs;
+        const error = tooLarge ? new BatchRefused() : failure;
         if (error instanceof AnswerTooLarge)
           return calls.map(([name]) => new RpcError(name, 0, error.message, { of: 'results' }));
         if (error instanceof Resting) throw new RpcResting(this.budget.restMs);
@@ -177,6 +188,11 @@ export class Rpc {
         if (!(error instanceof Retryable)) throw error;
         if (error.kind === 'rate_limit') this.throttled += 1;
         this.onRetry(error.kind);
+        if (error.kind === 'timeout' && !hasLogs && calls.length >= FEWEST_DIVIDED) {
+          this.batchSize.refused(calls.length);
+          const leftMs = start + patienceMs - Date.now();
+          if (leftMs > 0) return this.settled(calls, leftMs, turn, answerMs);
+        }
         const jitteredMs = waitMs * (0.5 + Math.random());
         if (Date.now() + jitteredMs - start > patienceMs)
           throw new RpcUnavailable(error.message, error.kind === 'rate_limit');
@@ -211,8 +227,8 @@ export class Rpc {
     const isOne = requests.length === 1;
     const { length } = calls;
     const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, answerMs);
-    const list = (Array.isArray(answers) ? answers : [answers]) as (RpcResponse | null)[];
-    const byId = new Map(list.map((answer) => [answer?.id, answer]));
+    const list = (Array.isArray(answers) ? answers : [answers]).filter(isResponse);
+    const byId = new Map(list.map((answer) => [answer.id, answer]));
     // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.
     const [first] = list;
     const isWhole = !isOne && !Array.isArray(answers);
@@ -229,11 +245,18 @@ export class Rpc {
       const { code = 0 } = answer.error;
       const said = String(answer.error.message ?? 'error without message');
       const message = this.secrets.printable(said);
-      if (code === 429 || RATE_LIMIT.test(message)) throw new Retryable('rate_limit', message);
-      return new RpcError(method, code, message, method === LOGS ? refusalOf(said) : undefined);
+      // A contract chooses the words of its reverts.
+      const reverted = isRevert(answer.error);
+      if (!reverted && (code === 429 || RATE_LIMIT.test(message))) throw new Retryable('rate_limit', message);
+      return new RpcError(method, code, message, method === LOGS ? refusalOf(said) : undefined, reverted);
     });
-    const refused = results.every((result) => result instanceof RpcError && BATCH_LIMIT.test(result.message));
+    const refusals = results.filter((result) => result instanceof RpcError);
+    const refused =
+      (refusals.length === length && refusals.every(({ message }) => BATCH_LIMIT.test(message))) ||
+      refusals.some(({ code }) => code === TOO_LARGE);
     if (!isOne && (whole || refused)) throw new BatchRefused();
     return results;
   }
 }
+
+const isResponse = (answer: unknown): answer is RpcResponse => typeof answer === 'object' && answer !== null;

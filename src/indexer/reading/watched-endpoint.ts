@@ -1,8 +1,8 @@
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
 import type { DecodeLog } from './decode';
-import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
-import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
+import { type Block, type RawBlock, chainIdOf, headerCall, toBlock } from './raw-chain';
+import { Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
 import { type Tag, type Tagged, TagReader } from './tags';
 
@@ -102,7 +102,7 @@ export class WatchedEndpoint {
           'reading',
         );
         if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
-        this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
+        this.identity = { chainId: chainIdOf(id), genesis: toBlock(genesis).hash };
       }
       const head = await this.tags.head(patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');
@@ -112,8 +112,8 @@ export class WatchedEndpoint {
       // Having a head does not clear a lie or a failed read. Agreeing with the others does.
       if (this.fault?.kind === 'failing' && !this.fault.reading) this.fault = undefined;
     } catch (error) {
-      if (!(error instanceof RetryableChainError)) throw error;
-      this.error = error;
+      // Whatever goes wrong with what it sent is its failure.
+      this.error = error as Error;
       this.failed('failing', false, error instanceof RpcResting ? error.restMs : undefined);
     }
   }

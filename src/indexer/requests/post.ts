@@ -2,7 +2,7 @@ import { AnswerTooLarge, readBounded } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import { retryAfterMs } from './retry-after';
 
-export type RetryKind = 'rate_limit' | 'http' | 'network' | 'incomplete' | 'batch_size';
+export type RetryKind = 'rate_limit' | 'http' | 'network' | 'timeout' | 'incomplete' | 'batch_size';
 
 /** The request came to nothing. The same one may work later. */
 export class Retryable extends Error {
@@ -27,13 +27,13 @@ export class BatchRefused extends Error {
 /** A larger answer is refused, so that no endpoint can exhaust our memory. A full batch of events has about 8 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
-/** Sends calls in one HTTP request. @throws Retryable, BatchRefused, AnswerTooLarge */
+/** Sends calls in one HTTP request. @returns an object or an array @throws Retryable, BatchRefused, AnswerTooLarge */
 export async function post(
   { name, url, headers }: RpcEndpoint,
   body: object,
   calls: number,
   answerMs: number,
-): Promise<unknown> {
+): Promise<object> {
   let response: Response;
   let text: string;
   try {
@@ -46,19 +46,26 @@ export async function post(
     text = await readBounded(response, MAX_ANSWER_BYTES);
   } catch (error) {
     if (error instanceof AnswerTooLarge) throw error;
-    throw new Retryable('network', `${name}: ${causeOf(error as Error)}`);
+    const kind = (error as Error).name === 'TimeoutError' ? 'timeout' : 'network';
+    throw new Retryable(kind, `${name}: ${causeOf(error as Error)}`);
   }
   const { status } = response;
   const restMs = status === 429 || status === 503 ? retryAfterMs(response.headers) : undefined;
   if (status === 429 || restMs !== undefined)
     throw new Retryable(status === 429 ? 'rate_limit' : 'http', `HTTP ${status}`, restMs);
   if (status === 413 && calls > 1) throw new BatchRefused();
+  const answer = parsed(text);
+  if (typeof answer === 'object' && answer !== null) return answer;
+  // A gateway with a limit of its own answers in HTML, or with a text as JSON.
+  if (calls > 1 && status >= 400 && status < 500) throw new BatchRefused();
+  throw new Retryable('http', `HTTP ${status}, not JSON-RPC`);
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // A gateway with a limit of its own answers in HTML.
-    if (calls > 1 && status >= 400 && status < 500) throw new BatchRefused();
-    throw new Retryable('http', `HTTP ${status}, not JSON`);
+    return undefined;
   }
 }
 

@@ -78,13 +78,18 @@ async function ask(
     error?: unknown;
   };
   if (isRevert(answer.error)) throw new CallReverted();
-  if (answer.error !== undefined || answer.result === undefined) throw new Error('refused');
+  // Some nodes send `"error": null` beside a result.
+  if (answer.error || answer.result === undefined) throw new Error('refused');
   return answer.result;
 }
 
-/** Code 3 in the execution API. Older nodes tell by the message only. */
-function isRevert(error: unknown): boolean {
+/**
+ * Whether a node's error says that the contract reverted: code 3 in the execution API, -32015 ("VM execution error.") of
+ * Nethermind and OpenEthereum, the words of older nodes in the message or, beside a code, in the data.
+ */
+export function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return code === 3 || (typeof message === 'string' && /revert/i.test(message));
+  const { code, message, data } = error as Record<string, unknown>;
+  return code === 3 || code === -32015 || [message, data].some((said) => REVERT.test(String(said)));
 }
+const REVERT = /revert|invalid opcode/i;

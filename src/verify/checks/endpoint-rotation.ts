@@ -28,4 +28,4 @@ export class EndpointRotation {
 
 /** Whether the contract lacks the function that was asked for. */
 export const lacksFunction = (answer: unknown): boolean =>
-  answer === '0x' || (answer instanceof Error && /revert/i.test(answer.message));
+  answer === '0x' || (answer instanceof Error && 'isRevert' in answer && answer.isRevert === true);

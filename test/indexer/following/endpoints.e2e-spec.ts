@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import type { Answers, Faults } from '../../support/chain/rpc-node';
+import type { Answers, Faults, Log } from '../../support/chain/rpc-node';
 import { nodeOf } from '../../support/chain/chain-node';
 import { liars } from '../../support/chain/liars';
 import { PaperChain } from '../../support/chain/paper-chain';
@@ -45,6 +45,9 @@ describe('of two endpoints', () => {
     ['does not answer', { http: () => 'hang' }],
     ['refuses every call', { refuse: () => true }],
     ['has heads but refuses logs', { refuse: (method) => method === 'eth_getLogs' }],
+    ['answers everything with a text', { http: () => (response) => response.end('"upstream error"') }],
+    ['sends null among logs', { logs: (logs) => [...logs, null as unknown as Log] }],
+    ['sends null for logs', { logs: () => null as unknown as Log[] }],
   ])('the first is left for the other when it %s', async (_, faults) => {
     bench.node.faults = faults;
     deposits(bench);
@@ -122,6 +125,16 @@ describe('of two endpoints', () => {
     bench.node.faults = { http: () => (asked++ < 2 ? 'ok' : 'drop') };
     bench.reorg(4);
     deposits(bench);
+    await bench.converged();
+  });
+
+  it('one that is still starting, and knows no chain, is waited for', async () => {
+    await bench.end();
+    bench.node.faults = { result: (method, result) => (method === 'eth_chainId' ? '0x0' : result) };
+    await bench.startAfresh();
+    await bench.indexer();
+    await bench.said(/waiting: which chain to follow is not clear: .* does not answer/);
+    bench.node.faults = {};
     await bench.converged();
   });
 

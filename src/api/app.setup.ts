@@ -20,10 +20,10 @@ import { hideText, refuseConnection, sendError } from '#platform/errors/error.fi
 import { includeReasons } from '#platform/errors/failure-log';
 import { ApiError } from '#platform/errors/errors';
 import { type OnError, reportErrors } from '#platform/errors/report';
-import { forgetEmptyBody } from '#platform/http/empty-body';
 import { hostProblem } from '#platform/http/host';
 import { allowedOrigins } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
+import { BODY_LIMIT_BYTES, prepareBody, takeExpectations } from '#platform/http/request-body';
 import { RouteTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
 import { RouteLimits } from '#platform/limits/route-limits';
@@ -41,7 +41,6 @@ import { crossOriginRules } from './cross-origin';
 import { CrossSiteGuard } from './cross-site';
 import { watchConnections } from './shutdown';
 
-const BODY_LIMIT_BYTES = 64 * 1024;
 export interface AppOptions {
   /** Modules to add to those of the service. */
   modules?: AppImports;
@@ -105,10 +104,11 @@ export async function createApp(
     done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
   );
   fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
-  fastify.addHook('preParsing', forgetEmptyBody);
+  fastify.addHook('preParsing', prepareBody);
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
+  takeExpectations(fastify.server);
   if (environment.NODE_ENV === 'development') includeReasons(fastify.server);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));

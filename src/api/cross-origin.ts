@@ -6,6 +6,7 @@ const EXPOSED_HEADERS = [
   'ETag',
   'X-Request-Id',
   'Retry-After',
+  'WWW-Authenticate',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

@@ -33,7 +33,7 @@ describe('a service that clients reach directly', () => {
   const app = new TestApp();
   let user: SignedIn;
   beforeAll(async () => {
-    await app.start({ RATE_LIMIT_GENERAL: '500' }, logger());
+    await app.start({ RATE_LIMIT_GENERAL: '500', RATE_LIMIT_AUTH: '100' }, logger());
     user = await app.signIn();
     await app.nest.listen(0, '127.0.0.1');
   });
@@ -74,6 +74,67 @@ describe('a service that clients reach directly', () => {
     socket.write('nonsense\r\n\r\n');
     await once(socket, 'close');
     expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
+  });
+
+  describe('the body of a request', () => {
+    const JSON_TYPE = 'Content-Type: application/json';
+    const statuses = (text: string): number[] =>
+      [...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => Number(status));
+    const begin = async (...headers: string[]) => {
+      const socket = await open(portOf(app));
+      socket.write(['POST /auth/verify HTTP/1.1', 'Host: a', ...headers].join('\r\n') + '\r\n\r\n');
+      return socket;
+    };
+    const answered = (socket: { text: string }, ...expected: number[]): Promise<void> =>
+      until(() => String(statuses(socket.text)) === String(expected));
+
+    it.each([
+      [413, [JSON_TYPE, 'Content-Length: 5000000']],
+      [415, ['Content-Type: text/plain', 'Content-Length: 5000000']],
+      [415, [JSON_TYPE, 'Content-Encoding: gzip', 'Content-Length: 5000000']],
+    ])('that is refused with %i is read, so that the client gets the answer: %j', async (status, headers) => {
+      const socket = await begin(...headers);
+      await answered(socket, status);
+      socket.write('x'.repeat(5_000_000));
+      socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
+      await answered(socket, status, 200);
+      socket.destroy();
+    });
+
+    it('is asked for by 100 Continue, unless it will be refused', async () => {
+      const taken = await begin(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2');
+      await answered(taken, 100);
+      taken.write('{}');
+      await answered(taken, 100, 401);
+      const refused = await begin(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 5000000');
+      await answered(refused, 413);
+      for (const socket of [taken, refused]) socket.destroy();
+    });
+
+    it('is read whatever else the client expects, under limits and in the log', async () => {
+      const before = lines.length;
+      const socket = await begin(JSON_TYPE, 'Expect: x', 'Content-Length: 2');
+      socket.write('{}');
+      await answered(socket, 401);
+      expect(socket.text).toMatch(/\r\nx-ratelimit-remaining: /i);
+      await until(() => lines.slice(before).join('').includes('/auth/verify'));
+      socket.destroy();
+    });
+
+    it.each(['gzip, chunked', 'identity, chunked'])(
+      'has no transfer coding but chunked: %s',
+      async (coding) => {
+        const socket = await begin(JSON_TYPE, `Transfer-Encoding: ${coding}`);
+        socket.write('2\r\n{}\r\n0\r\n\r\n');
+        await answered(socket, 501);
+        socket.destroy();
+      },
+    );
+  });
+
+  it('names the scheme of its tokens where one is missing', async () => {
+    for (const url of ['/pools', '/auth/me'])
+      expect((await app.get(url)).headers['www-authenticate']).toBe('Bearer');
   });
 
   it('does not report an upload that the client aborts as an error', async () => {

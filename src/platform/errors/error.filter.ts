@@ -188,7 +188,8 @@ export function sendError(
   const unknownRoute = request.is404 && error instanceof NotFoundException;
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const { status, body } = describeError(unknownRoute ? notFound() : error, reads);
-  if (status >= 500) {
+  // The client's own doing.
+  if (status >= 500 && status !== 501) {
     logFailure(error, request, status, body);
     report(error, request);
   } else if (refusedInput(error))
@@ -201,10 +202,14 @@ export function sendError(
     'content-type': JSON_TYPE,
     // The handler may have set headers before it failed.
     'cache-control': 'no-store',
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     ...((status === 503 || SOON_OVER.includes(body.code)) && { 'retry-after': '1' }),
   };
   if ('raw' in reply) {
     reply.errorCode = body.code;
+    // Fastify closes when it refuses a body, and a client that still sends would lose the answer. Node reads on.
+    if (reply.hasHeader('connection'))
+      void reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     if (!reply.sent) void reply.status(status).headers(headers).send(text);
   } else if (!reply.headersSent) {
     reply.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text);

@@ -54,7 +54,7 @@ it('sends what happened', async () => {
   const reader = await follow(owner);
   expect(reader.status).toBe(200);
   expect(reader.headers['content-type']).toBe('text/event-stream; charset=utf-8');
-  expect(reader.headers['cache-control']).toBe('no-store');
+  expect(reader.headers['cache-control']).toBe('no-store, no-transform');
   const id = await pay();
   await until(() => reader.events.length === 1);
   const [event] = reader.events;

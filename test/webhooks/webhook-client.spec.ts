@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Resolver } from 'node:dns/promises';
 import type { ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -110,6 +111,26 @@ describe('a receiver', () => {
     expect(await open.post(receiver.url, {}, '{}')).toMatchObject({ status: 200, error: null });
     await until(() => isCut);
   });
+
+  it.each([200, 410, 429])(
+    'that answers %i counts, whatever becomes of the rest of its answer',
+    async (status) => {
+      const error = status === 200 ? null : `status ${status}`;
+      const outcome = { status, error, retryAfter: status === 429 ? 120 : undefined };
+      const begin = (response: ServerResponse, then?: () => unknown): unknown =>
+        response.writeHead(status, { 'content-length': 10, 'retry-after': '120' }).write('x', then);
+      receiver.answer = (response) => begin(response, () => response.destroy());
+      expect(await open.post(receiver.url, {}, '{}')).toMatchObject(outcome);
+
+      const limit = new AbortController();
+      jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+      const cut = (): void => void setImmediate(() => limit.abort(new DOMException('', 'TimeoutError')));
+      subscribe('http.client.response.finish', cut);
+      receiver.answer = (response) => begin(response);
+      expect(await open.post(receiver.url, {}, '{}')).toMatchObject(outcome);
+      unsubscribe('http.client.response.finish', cut);
+    },
+  );
 
   const silent = ['receiver', 'name server'] as const;
   it.each(

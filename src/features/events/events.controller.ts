@@ -14,7 +14,12 @@ import { Tickets } from './tickets';
 
 /** Must be longer than the time between pings. Other requests have a shorter limit. */
 const SOCKET_TIMEOUT_MS = 60_000;
-const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // A proxy that compresses would hold events back until it has enough of them.
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
 
 const EXAMPLE = `id: 0000000003e9-000000000011-0001
 event: draw.closed

@@ -122,16 +122,20 @@ export class WebhookClient {
         agent: false,
         signal,
       });
-      sent.on('error', reject).on('close', () => reject(new SendFailed('connection closed')));
+      let failed: (error: Error) => void = reject;
+      sent.on('error', (error) => failed(error));
+      sent.on('close', () => failed(new SendFailed('connection closed')));
       sent.on('socket', (socket) => socket.on('connect', () => connected(socket.remoteAddress ?? '')));
-      sent.on('response', (answer) =>
+      sent.on('response', (answer) => {
+        // The status counts, even if the rest of the answer fails, never comes, or is too long.
+        failed = () => undefined;
         readBeginning(answer, (text) => {
           const { 'retry-after': value, date } = answer.headers;
           const status = answer.statusCode!;
           const retryAfter = MAY_WAIT.includes(status) ? retryAfterOf(value, date) : undefined;
           resolve({ status, text, retryAfter });
-        }),
-      );
+        });
+      });
       sent.end(body);
     });
   }
@@ -169,7 +173,6 @@ export class WebhookClient {
   }
 }
 
-/** The status counts, even if the rest of the answer fails or is too long. */
 function readBeginning(answer: IncomingMessage, done: (text: string) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,3 +1,6 @@
+import { MAX_LOGS } from '#indexer/reading/raw-chain';
+import { LEAST_TRADED } from './movements';
+
 /** The statements that keep what accounts have of vaults. */
 
 /** What accounts have, and whether the vault is one pool. Parameters: vaults, accounts. */
@@ -6,6 +9,20 @@ export const LOAD = `
     EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by = 'contract') AS "isPool"
   FROM unnest($1::text[], $2::text[]) AS w(vault, account)
   LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account`;
+
+/**
+ * The last trade of each vault before an event that tells the price, as `movementsOf` says. Parameters: vaults, numbers of
+ * their events.
+ */
+export const LOAD_TRADES = `
+  SELECT w.vault, t.amount::text, t.shares::text FROM unnest($1::text[], $2::bigint[]) AS w(vault, seq) CROSS JOIN LATERAL (
+    SELECT e.amount + coalesce(o.amount, 0) AS amount, e.shares FROM chain_events e
+    LEFT JOIN chain_events o ON o.contract = e.contract AND o.seq = e.seq + ${MAX_LOGS}
+    WHERE e.contract = w.vault AND e.seq < w.seq AND e.log_index < ${MAX_LOGS}
+      AND CASE e.kind WHEN 'Deposited' THEN o.kind IS NULL AND e.amount >= ${LEAST_TRADED} AND e.shares >= ${LEAST_TRADED}
+        WHEN 'Withdrawn' THEN e.amount + o.amount >= ${LEAST_TRADED} AND e.shares > 0
+        END
+    ORDER BY e.seq DESC LIMIT 1) t`;
 
 /** SQL: writes holdings as they are in the table `made`; those of nothing go. */
 const save = (made: string): string => `

@@ -30,7 +30,7 @@ const inOrder = (events: ShareEvent[]): ShareEvent[] =>
 /** What the accounts of some events have. */
 class Holdings {
   private readonly byKey = new Map<string, Holding & Pick<Row, 'vault' | 'account'>>();
-  private readonly pools = new Set<string>();
+  private readonly vaults = new Map<string, Vault>();
 
   static async load(client: Client, events: ShareEvent[]): Promise<Holdings> {
     const holdings = new Holdings();
@@ -43,13 +43,32 @@ class Holdings {
     ]);
     for (const { vault, account, shares, cost, isPool } of rows) {
       Object.assign(holdings.of(vault, account), { shares: BigInt(shares), cost: BigInt(cost) });
-      if (isPool) holdings.pools.add(vault);
+      if (isPool) holdings.vault(vault).isPool = true;
     }
+    if (events.some(({ kind }) => kind === 'SharesMoved')) await holdings.loadTrades(client, events);
     return holdings;
   }
 
+  private async loadTrades(client: Client, events: ShareEvent[]): Promise<void> {
+    const first = new Map<string, number>();
+    for (const { contract, seq } of events)
+      first.set(contract, Math.min(seq, first.get(contract) ?? Infinity));
+    const { rows } = await client.query<Pick<Row, 'vault' | 'shares'> & { amount: string }>(sql.LOAD_TRADES, [
+      [...first.keys()],
+      [...first.values()],
+    ]);
+    for (const { vault, amount, shares } of rows)
+      this.vault(vault).trade = { amount: BigInt(amount), shares: BigInt(shares) };
+  }
+
   vault(address: string): Vault {
-    return { isPool: this.pools.has(address), holdingOf: (account) => this.of(address, account) };
+    let vault = this.vaults.get(address);
+    if (!vault)
+      this.vaults.set(
+        address,
+        (vault = { isPool: false, holdingOf: (account) => this.of(address, account) }),
+      );
+    return vault;
   }
 
   private of(vault: string, account: string): Holding {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Holding, type ShareEvent, isShareKind, movementsOf } from './movements';
+import { type Holding, type ShareEvent, type Vault, isShareKind, movementsOf } from './movements';
 
 const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 const NOTHING = {
@@ -29,6 +29,7 @@ function follow(steps: Step[], isPool = false) {
     holdings.set(account, holding);
     return holding;
   };
+  const vault: Vault = { isPool, holdingOf: of };
   const movements = steps.flatMap(([kind, poolName, account, shares, amount], logIndex) =>
     movementsOf(
       {
@@ -37,7 +38,7 @@ function follow(steps: Step[], isPool = false) {
         shares: `${shares}`,
         amount: amount === undefined ? null : `${amount}`,
       },
-      { isPool, holdingOf: of },
+      vault,
     ),
   );
   return { movements, of };
@@ -111,6 +112,38 @@ describe('shares of a vault', () => {
     expect(new Set(movements.map(({ logIndex }) => logIndex)).size).toBe(5);
     expect(movements[1].poolId).not.toBe(movements[2].poolId);
     expect(of(A)).toEqual({ shares: 90n, cost: 117n });
+  });
+
+  it('that are given away take no more cost than they are worth: nobody can give others a loss', () => {
+    const { movements, of } = follow([
+      bought(A, 500_000n, 500_000n),
+      // At a hundredth of what they have cost.
+      sold(A, 499_000n, 4990n),
+      ['SharesMoved', A, B, 1000n],
+    ]);
+    expect(movements.slice(-2).map(({ kind, account, amount }) => [kind, account, amount])).toEqual([
+      ['Deposited', B, '10'],
+      ['Withdrawn', A, '10'],
+    ]);
+    expect([of(A), of(B)]).toEqual([
+      { shares: 0n, cost: 500_000n - 4990n - 10n },
+      { shares: 1000n, cost: 10n },
+    ]);
+    // A trade of a few units tells nothing of the price, whichever way it was rounded.
+    const few = follow([
+      bought(A, 500_000n, 500_000n),
+      sold(B, 0n, 1n),
+      bought(B, 1n, 1n),
+      sold(A, 9n, 0n),
+      ['SharesMoved', A, B, 1000n],
+    ]);
+    expect(few.movements.at(-1)!.amount).toBe('1000');
+  });
+
+  it('are not bought by who gets none for the money', () => {
+    const { movements, of } = follow([bought(A, 0n, 9990n), bought(A, 10n, 0n)]);
+    expect(movements.map(({ amount, shares }) => [amount, shares])).toEqual([['0', '10']]);
+    expect(of(A)).toEqual({ shares: 10n, cost: 0n });
   });
 
   it('are all of the same pool where the vault is one', () => {

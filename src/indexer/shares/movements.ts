@@ -22,21 +22,33 @@ export interface Holding {
   cost: bigint;
 }
 
+/** Smaller trades tell too little of the price: vaults round them to units. */
+export const LEAST_TRADED = 1000n;
+
+/** What was paid for how many shares. */
+export interface Trade {
+  amount: bigint;
+  shares: bigint;
+}
+
 /** A vault, after the events before. */
 export interface Vault {
   /** Whether it is one pool. If not, what each account has of it is a pool. */
   isPool: boolean;
+  /** The last trade that tells the price. It is changed in place. */
+  trade?: Trade;
   /** What an account has. It is changed in place. */
   holdingOf: (account: string) => Holding;
 }
 
 /**
  * The deposits, withdrawals and claims that an event of a vault is, after those before it:
- * - shares bought: a deposit of what was paid;
+ * - shares bought: a deposit of what was paid; nothing, if there are no shares for it;
  * - shares sold: a withdrawal of what they have cost on the average, and a claim of what was paid beyond. What was paid
  *   below that stays in the cost of the shares that are left, so later gains make up for a loss before any counts as
  *   yield. So the cost of a holding is always what its account has paid in less what it has taken out;
- * - shares moved: a withdrawal by who gives and a deposit by who gets them, of what they have cost.
+ * - shares moved: a withdrawal by who gives and a deposit by who gets them, of what they have cost, but no more than they
+ *   were worth at the vault's last trade: nobody can give others a loss.
  *
  * The part of the cost that goes with some of the shares is rounded down; the last take what is left. Both parts of what
  * was paid out are it, to the unit. An event of more shares than its account has stays what it is: what was paid for
@@ -45,7 +57,8 @@ export interface Vault {
  * This arithmetic also stands in src/verify/shares/share-model.ts: a change to one is a change to both. They share no code
  * on purpose.
  */
-export function movementsOf(event: ShareEvent, { isPool, holdingOf }: Vault): ChainEvent[] {
+export function movementsOf(event: ShareEvent, vault: Vault): ChainEvent[] {
+  const { isPool, holdingOf } = vault;
   const { kind, account, poolName: holder, contract } = event;
   const [amount, shares] = [BigInt(event.amount ?? 0), BigInt(event.shares)];
   const inPoolOf = (who: string): Pick<ChainEvent, 'account' | 'poolName' | 'poolId'> => {
@@ -54,12 +67,15 @@ export function movementsOf(event: ShareEvent, { isPool, holdingOf }: Vault): Ch
   };
   const holding = holdingOf(holder);
   if (kind === 'SharesBought') {
+    if (shares === 0n) return [];
+    if (amount >= LEAST_TRADED && shares >= LEAST_TRADED) vault.trade = { amount, shares };
     add(holding, shares, amount);
     return [{ ...event, ...inPoolOf(holder), kind: 'Deposited' }];
   }
   const cost = costOf(holding, shares);
   if (cost === undefined) return [event];
   if (kind === 'SharesSold') {
+    if (amount >= LEAST_TRADED && shares > 0n) vault.trade = { amount, shares };
     const sold = { ...event, ...inPoolOf(holder) };
     const principal = cost < amount ? cost : amount;
     add(holding, -shares, -principal);
@@ -68,9 +84,11 @@ export function movementsOf(event: ShareEvent, { isPool, holdingOf }: Vault): Ch
       second({ ...sold, kind: 'YieldClaimed', amount: `${amount - principal}`, shares: '0' }),
     ];
   }
-  add(holding, -shares, -cost);
-  add(holdingOf(account), shares, cost);
-  const moved = { ...event, amount: `${cost}` };
+  const worth = worthOf(shares, vault.trade);
+  const given = worth !== undefined && worth < cost ? worth : cost;
+  add(holding, -shares, -given);
+  add(holdingOf(account), shares, given);
+  const moved = { ...event, amount: `${given}` };
   return [
     { ...moved, ...inPoolOf(account), kind: 'Deposited' },
     second({ ...moved, ...inPoolOf(holder), kind: 'Withdrawn' }),
@@ -82,6 +100,10 @@ function costOf({ shares: held, cost }: Holding, shares: bigint): bigint | undef
   if (shares > held) return undefined;
   return shares === 0n ? 0n : (cost * shares) / held;
 }
+
+/** At most, as the trade was rounded. */
+const worthOf = (shares: bigint, trade?: Trade): bigint | undefined =>
+  trade && (shares * (trade.amount + 1n)) / (trade.shares > 1n ? trade.shares - 1n : 1n);
 
 function add(holding: Holding, shares: bigint, cost: bigint): void {
   holding.shares += shares;

@@ -18,6 +18,8 @@ export interface ShareRow {
   /** Whether it is the second of its log: only such rows stand behind all others of their block. */
   isSecond: boolean;
   other?: Part;
+  /** Of shares that are given: the vault's last trade before. */
+  trade?: Pick<Part, 'amount' | 'shares'>;
 }
 
 /** A stored value that the arithmetic does not give. */
@@ -39,11 +41,12 @@ const poolsOf = (...parts: (Part | undefined)[]): string[] => [
  *
  *     bought    shares += n                     cost += assets
  *     got       shares += n                     cost += what they have cost who gave them
- *     given     shares -= n                     cost -= part(n)
+ *     given     shares -= n                     cost -= least(part(n), worth(n))
  *     sold      shares -= n                     cost -= least(part(n), assets); the rest of the assets is yield
  *     part(n) = cost * n / shares               rounded down; 0 for no shares
+ *     worth(n)                                  at the last trade of the vault, with what that may have been rounded by
  *
- * Of more shares than there are, nothing is known, and the event stays as it was read. The shares and the cost that others
+ * What was paid for no shares is no event. Of more shares than there are, nothing is known, and the event stays as it was read. The shares and the cost that others
  * have given are taken as stored: the account that gave them tells whether they are right.
  *
  * This arithmetic also stands in src/indexer/shares/movements.ts: a change to one is a change to both. They share no code
@@ -61,9 +64,10 @@ export class ShareModel {
   apply(row: ShareRow): WrongPart[] {
     if (row.own.pool !== null) this.pools.add(row.own.pool);
     if (this.isDoubtful) return [];
-    const { own, other, isSecond } = row;
+    const { own, other, isSecond, trade } = row;
     if (own.kind === 'Deposited' && !isSecond) return this.get(own, other);
-    if (own.kind === 'Withdrawn' && isSecond && other?.kind === 'Deposited') return this.give(own, other);
+    if (own.kind === 'Withdrawn' && isSecond && other?.kind === 'Deposited')
+      return this.give(own, other, trade);
     if (own.kind === 'Withdrawn' && !isSecond && other?.kind === 'YieldClaimed') return this.sell(own, other);
     if (own.kind === 'YieldClaimed' && isSecond && other?.kind === 'Withdrawn') return [];
     if (own.kind === 'SharesSold' && !isSecond && !other) return this.refuse(own);
@@ -74,6 +78,10 @@ export class ShareModel {
   }
 
   private get(own: Part, other?: Part): WrongPart[] {
+    if (own.shares === 0n && !other) {
+      this.isDoubtful = true;
+      return [wrong(own, 'kind', null, own)];
+    }
     this.shares += own.shares;
     this.cost += own.amount;
     if (!other) return [];
@@ -86,9 +94,12 @@ export class ShareModel {
     return [];
   }
 
-  private give(own: Part, other: Part): WrongPart[] {
-    const cost = this.part(own.shares);
-    if (cost === undefined) return this.tooMany(own, 'SharesMoved', other);
+  private give(own: Part, other: Part, trade?: ShareRow['trade']): WrongPart[] {
+    const part = this.part(own.shares);
+    if (part === undefined) return this.tooMany(own, 'SharesMoved', other);
+    const divisor = trade && trade.shares > 1n ? trade.shares - 1n : 1n;
+    const worth = trade && (own.shares * (trade.amount + 1n)) / divisor;
+    const cost = worth !== undefined && worth < part ? worth : part;
     this.shares -= own.shares;
     this.cost -= cost;
     return [

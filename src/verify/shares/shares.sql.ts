@@ -29,12 +29,25 @@ const part = (row: string): string =>
     'kind', ${row}.kind, 'shares', ${row}.shares::text, 'amount', coalesce(${row}.amount, 0)::text, 'pool', ${row}.pool_id) END`;
 
 /**
+ * SQL: what was paid for how many shares, in the last trade before the log of event `e`, whose second row it is. Of less
+ * than a thousand units, or shares bought, rounding tells too little of the price.
+ */
+const TRADE = `CASE WHEN e.kind = 'Withdrawn' AND e.log_index >= ${SECOND} THEN (
+  SELECT json_build_object('amount', (t.amount + coalesce(y.amount, 0))::text, 'shares', t.shares::text)
+  FROM chain_events t LEFT JOIN chain_events y ON y.contract = t.contract AND y.seq = t.seq + ${SECOND}
+  WHERE t.contract = e.contract AND t.seq < e.seq - ${SECOND} AND t.log_index < ${SECOND}
+    AND t.amount + coalesce(y.amount, 0) >= 1000 AND CASE t.kind WHEN 'Deposited' THEN y.kind IS NULL AND t.shares >= 1000
+      WHEN 'Withdrawn' THEN y.kind = 'YieldClaimed' AND t.shares > 0 END
+  ORDER BY t.seq DESC LIMIT 1) END`;
+
+/**
  * The rows of accounts, one account after the other, in the order of the chain. Each of its logs comes once, or twice
  * one after the other. Parameters, here and below: vaults, accounts.
  */
 export const OPEN_ROWS = `
   DECLARE verified_shares NO SCROLL CURSOR FOR
-  SELECT e.contract AS vault, e.account, e.log_index >= ${SECOND} AS "isSecond", ${part('e')} AS own, ${part('o')} AS other
+  SELECT e.contract AS vault, e.account, e.log_index >= ${SECOND} AS "isSecond", ${part('e')} AS own, ${part('o')} AS other,
+    ${TRADE} AS trade
   FROM ${WANTED} JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL
   LEFT JOIN chain_events o ON o.block_number = e.block_number AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract
   ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;

@@ -22,6 +22,7 @@ interface StoredRow {
   isSecond: boolean;
   own: StoredPart;
   other: StoredPart | null;
+  trade: Record<'amount' | 'shares', string> | null;
 }
 
 interface Compared {
@@ -108,11 +109,18 @@ export class ShareComparison extends CircleComparison {
       const rows = await this.rows<StoredRow>(sql.NEXT_ROWS);
       if (rows.length === 0) break;
       events += rows.length;
-      for (const { vault, account, isSecond, own, other } of rows) {
+      for (const { vault, account, isSecond, own, other, trade } of rows) {
         const key = `${vault} ${account}`;
         let model = models.get(key);
         if (!model) models.set(key, (model = new ShareModel()));
-        wrong.push(...model.apply({ isSecond, own: partOf(own), other: other ? partOf(other) : undefined }));
+        wrong.push(
+          ...model.apply({
+            isSecond,
+            own: partOf(own),
+            other: other ? partOf(other) : undefined,
+            trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
+          }),
+        );
       }
     }
     await this.client.query(sql.CLOSE_ROWS);

@@ -1,8 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import { type Address, maxUint256 } from 'viem';
-import { type DevClient, artifacts, deploy } from '#dev/deploy';
+import { type Address, encodeFunctionData, maxUint256 } from 'viem';
+import { type DevClient, anvilRpc, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
 import { createIndexer } from '#indexer/indexer.setup';
@@ -411,5 +411,59 @@ describe.each([
     expect(await operators.verified()).not.toContainEqual(
       expect.not.objectContaining({ kind: 'outbox.items' }),
     );
+  });
+
+  it('give nobody a loss of others, and no deposit to who gets no shares; what was stored by another rule is found', async () => {
+    const { owner, saver } = bench;
+    const [attacker, victim] = [addressOf(owner), addressOf(saver)];
+    await start();
+    await toVault(owner, 'deposit', 500n * unit, attacker);
+    // The vault loses nearly all.
+    const lost = (await view('totalAssets')) - 20n * unit;
+    await anvilRpc(owner, 'anvil_setBalance', vault, '0xffffffffffffffff');
+    await anvilRpc(owner, 'anvil_impersonateAccount', vault);
+    const data = encodeFunctionData({
+      abi: compiled.Coin.abi,
+      functionName: 'transfer',
+      args: [attacker, lost],
+    });
+    await anvilRpc(owner, 'eth_sendTransaction', { from: vault, to: coin, data });
+    await bench.mine(1);
+    const held = await view('balanceOf', attacker);
+    await toVault(owner, 'redeem', held - 1n, attacker, attacker);
+    await bench.atHead();
+    const [before] = await position(own);
+    await toVault(owner, 'transfer', victim, 1n);
+    await bench.atHead();
+    expect((await position(own))[0] - before).toBeLessThanOrEqual(1n);
+
+    // One unit of shares costs more than is paid in.
+    await earn(10n ** 50n);
+    await toVault(owner, 'deposit', 9990n, victim);
+    await bench.atHead();
+    expect((await position(own))[0] - before).toBeLessThanOrEqual(1n);
+    await stop();
+    // Of the replays before.
+    const told = expect.not.objectContaining({ kind: 'outbox.items' });
+    expect(await operators.verified()).not.toContainEqual(told);
+    const right = await state();
+
+    const log = `(SELECT max(block_number) FROM chain_events WHERE kind = 'Withdrawn' AND log_index >= ${SECOND})`;
+    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE block_number = ${log}`);
+    await bench.sql(`INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind,
+        pool_id, pool_name, account, amount, shares, outcome)
+      SELECT block_number, 77, block_hash, block_time, tx_hash, contract, block_number * ${2 * SECOND} + 77, 'Deposited', pool_id,
+        pool_name, account, 9990, 0, 'APPLIED' FROM chain_events WHERE block_number = ${log} AND log_index < ${SECOND}`);
+    expect(await operators.verified()).toContainEqual(
+      expect.objectContaining({ kind: 'chain_events.kind', found: 'Deposited' }),
+    );
+    await operators.replay();
+    expect(await state()).toEqual(right);
+    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE block_number = ${log}`);
+    expect(await operators.verified()).toContainEqual(
+      expect.objectContaining({ kind: 'chain_events.amount', wanted: expect.not.stringMatching('1000000') }),
+    );
+    await operators.replay();
+    expect(await state()).toEqual(right);
   });
 });

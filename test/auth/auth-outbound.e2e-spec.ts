@@ -282,17 +282,17 @@ describe('a node', () => {
 
   it('is asked with the credentials of RPC_URL, and no log line holds them, its path or its query', async () => {
     const refusing = await node((_, response) => response.writeHead(500).end('no'));
-    const address = refusing.url.replace('http://', 'http://s3cret-user:s3cret-word@');
+    const address = refusing.url.replace('http://', 'http://s3cret-user:s3cret-p%40ss%2Fword@');
     await withApp(
       `${address}/s3cret-path?key=s3cret-key,http://127.0.0.1:1/s3cret-path`,
       async (app, log) => {
         await refused(app);
         expect(refusing.requests[0].headers.authorization).toBe(
-          `Basic ${Buffer.from('s3cret-user:s3cret-word').toString('base64')}`,
+          `Basic ${Buffer.from('s3cret-user:s3cret-p@ss/word').toString('base64')}`,
         );
         expect(refusing.requests[0].url).toBe('/s3cret-path?key=s3cret-key');
         expect(log.join('')).toContain('"reason":"rpc"');
-        expect(log.join('')).not.toMatch(/s3cret|czNjcmV0/);
+        expect(log.join('')).not.toMatch(/s3cret|ss.{1,3}word|czNjcmV0/);
       },
     );
   });

@@ -153,6 +153,18 @@ describe('token', () => {
     expect(await bearer(`${signed}.${signature}`)).toEqual(INVALID);
   });
 
+  it.each([
+    { kid: '../../../../dev/null' },
+    { kid: `x' UNION SELECT 'key` },
+    { jwk: { kty: 'oct', k: encode('key') } },
+    { jku: 'http://127.0.0.1:1/keys', x5u: 'http://127.0.0.1:1/' },
+    { crit: ['b64'], b64: false },
+    { alg: ['HS256', 'none'] },
+  ])('with a key of its own is refused, whatever its header says: %j', async (header) => {
+    for (const secret of ['key', ''])
+      expect(await bearer(forge(claims, { header, secret }))).toEqual(INVALID);
+  });
+
   it('with another secret, or altered, is refused', async () => {
     for (const other of [claims, { ...claims, exp: now() - 1 }])
       expect(await bearer(forge(other, { secret: OTHER_SECRET }))).toEqual(INVALID);
@@ -171,9 +183,14 @@ describe('token', () => {
   it('that was accepted before is refused once it has expired', async () => {
     const token = forge({ ...claims, exp: now() + 60 });
     expect((await bearer(token))[0]).toBe(200);
-    const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 61_000);
+    const end = (claimsOf(token).exp as number) * 1000;
+    const later = jest.spyOn(Date, 'now').mockReturnValue(end - 1);
     try {
-      expect(await bearer(token)).toEqual(because('token_expired'));
+      expect((await bearer(token))[0]).toBe(200);
+      later.mockReturnValue(end);
+      for (const each of [token, forge({ ...claims, exp: end / 1000 })])
+        expect(await bearer(each)).toEqual(because('token_expired'));
+      expect((await bearer(forge({ ...claims, nbf: end / 1000, exp: end / 1000 + 1 })))[0]).toBe(200);
     } finally {
       later.mockRestore();
     }

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { TEN, type SignedIn, TestApp, until, useApp } from '../support/app';
 import { PATIENT, QUICK, type TestDatabase } from '../support/database';
 import { Proxy } from '../support/network/proxy';
@@ -205,28 +204,5 @@ describe('without the database', () => {
     await until(async () => (await report(app)).status === 'unhealthy');
     proxy.restore();
     await until(async () => (await report(app)).status !== 'unhealthy');
-  });
-
-  it('survives the server closing its connections', async () => {
-    await Promise.all(Array.from({ length: 6 }, () => app.get('/pools', user)));
-    const ended = await app.sql(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name = 'api'`,
-    );
-    expect(ended.length).toBeGreaterThan(0);
-    await until(async () => (await app.get('/pools', user)).status === 200);
-    expect((await app.get('/health/ready')).status).toBe(200);
-  });
-
-  it('a statement that waits for a lock is 503, and never takes effect', async () => {
-    const before = await app.sql('SELECT id FROM pools');
-    const holder = new Client({ connectionString: app.database.url });
-    await holder.connect();
-    await holder.query('BEGIN; LOCK TABLE transactions');
-    Object.assign(limits, QUICK);
-    const answer = await app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
-    expect([answer.status, answer.body]).toEqual([503, UNAVAILABLE]);
-    await holder.end();
-    expect(await app.sql('SELECT id FROM pools')).toEqual(before);
   });
 });

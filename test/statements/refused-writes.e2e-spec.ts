@@ -1,6 +1,4 @@
 import { Client } from 'pg';
-import { Database } from '#platform/database/database';
-import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
 import { PATIENT, QUICK } from '../support/database';
 
@@ -31,19 +29,6 @@ it('divides its connections: planner settings for named statements, the defaults
   expect(rows.filter(({ setting, boot_val }) => setting !== boot_val)).toEqual([]);
   // One that the service gave up may end later.
   await until(async () => (await atWork('true')) <= 2);
-});
-
-it('gives every write its deadline', async () => {
-  const timeout = statement<object, { seconds: number }>(
-    'timeout',
-    {},
-    `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
-  );
-  // Less than the session's own limit.
-  Object.assign(limits, { resendMs: 15_000, deadlineMs: 20_000 });
-  const { seconds } = (await app.nest.get(Database).write(timeout, {}))!;
-  expect(seconds).toBeGreaterThan(0);
-  expect(seconds).toBeLessThanOrEqual(20);
 });
 
 it('serves concurrent reads and writes over one connection', async () => {

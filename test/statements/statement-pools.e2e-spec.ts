@@ -117,13 +117,6 @@ describe('pools of statements', () => {
     },
   );
 
-  it('returns every row', async () => {
-    const [pipelined] = open();
-    const text = 'SELECT n FROM generate_series(1, $1::int) n';
-    expect(await pipelined.run({ name: 'series', text }, [3])).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
-    expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
-  });
-
   it('lets a statement fail without affecting others', async () => {
     const [pipelined, pool] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
@@ -377,17 +370,6 @@ describe('pools of statements', () => {
     expect(await stored()).toEqual([5, 6, 7]);
   });
 
-  it('refuses statements that wait too long, and never runs them', async () => {
-    const [pipelined] = open();
-    const unlock = await lockTable();
-    const results = await Promise.allSettled(insert(pipelined, ...range(100)));
-    expect(done(results)).toEqual([]);
-    for (const result of results) expect(isUnavailable((result as PromiseRejectedResult).reason)).toBe(true);
-    await unlock();
-    expect(await pipelined.run(INSERT, [1000])).toEqual([{ id: 1000 }]);
-    expect(await stored()).toEqual([1000]);
-  });
-
   it('refuses at once when too many statements wait', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
@@ -399,14 +381,6 @@ describe('pools of statements', () => {
     expect(refused.length).toBeGreaterThan(0);
     for (const { reason } of refused as PromiseRejectedResult[]) expect(isUnavailable(reason)).toBe(true);
     expect(await stored()).toEqual(done(settled));
-  });
-
-  it('tells every caller when there is no database', async () => {
-    const [closed] = open({}, { connectionString: 'postgres://postgres@127.0.0.1:1/none' });
-    const results = await Promise.allSettled(insert(closed, 1, 2, 3, 4, 5, 6));
-    for (const result of results)
-      expect(result).toMatchObject({ status: 'rejected', reason: { cause: { code: 'ECONNREFUSED' } } });
-    expect((results[0] as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
   });
 
   describe('a refused statement does not take effect later', () => {

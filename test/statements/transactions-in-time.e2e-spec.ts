@@ -5,7 +5,7 @@ import { Transactions } from '#platform/database/transactions';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { poolOf } from '#platform/postgres/typeorm-internals';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
-import { type SignedIn, TestApp, settings, until } from '../support/app';
+import { settings, until } from '../support/app';
 import { PATIENT, QUICK, type TestDatabase, emptyDatabase } from '../support/database';
 import { Proxy } from '../support/network/proxy';
 
@@ -192,61 +192,5 @@ describe('transactions of repositories', () => {
       await admin.query('ROLLBACK');
     }
     expect(await stored()).toBe(0);
-  });
-});
-
-describe('webhooks, which use them', () => {
-  const app = new TestApp();
-  let network: Proxy;
-  let user: SignedIn;
-  let pool: Pool;
-  const url = 'https://example.org/hook';
-
-  beforeAll(async () => {
-    const prepare = async (database: TestDatabase): Promise<NodeJS.ProcessEnv> => {
-      network = await Proxy.start(database.url);
-      return { DATABASE_URL: network.url };
-    };
-    await app.start({}, undefined, prepare, { limits });
-    pool = poolOf(app.nest.get(DataSource));
-    user = await app.signIn();
-    expect((await app.post('/webhooks', { url }, user)).status).toBe(201);
-  });
-  afterAll(async () => {
-    await app.stop();
-    await network.stop();
-  });
-
-  const hooks = async (): Promise<number> => (await app.sql('SELECT FROM webhooks')).length;
-  const expectUnavailable = async (): Promise<void> => {
-    limit(pool, QUICK);
-    const answers = await Promise.all([
-      app.get('/webhooks', user),
-      app.post('/webhooks', { url }, user),
-      app.get('/webhooks', user),
-      app.post('/webhooks', { url }, user),
-    ]);
-    limit(pool, PATIENT);
-    for (const { status, body } of answers) expect([status, body.code]).toEqual([503, 'unavailable']);
-  };
-
-  it('are 503 in time while the database hangs, and nothing is done later', async () => {
-    network.hold('requests');
-    await expectUnavailable();
-    network.deliver();
-    expect((await app.get('/webhooks', user)).status).toBe(200);
-    expect(await hooks()).toBe(1);
-  });
-
-  it('are 503 in time while the table is locked, and nothing is done later', async () => {
-    const holder = new Client({ connectionString: app.database.url });
-    await holder.connect();
-    await holder.query('BEGIN; LOCK TABLE webhooks');
-    try {
-      await expectUnavailable();
-    } finally {
-      await holder.end();
-    }
-    expect(await hooks()).toBe(1);
   });
 });

@@ -1339,7 +1339,7 @@ const DATABASE: Mutant[] = [
     file: 'src/platform/statements/statement-pool.ts',
     find: 'this.limits.answerMs',
     replace: '10 * this.limits.answerMs',
-    tests: ['test/statements/statement-pools', 'test/statements/outage'],
+    tests: ['test/statements/statement-pools'],
   },
   {
     id: 'database-again',

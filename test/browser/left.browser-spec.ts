@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { keptPayment, useBrowser } from '../support/browser/browser';
+import { useBrowser } from '../support/browser/browser';
 import { PageBench } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -36,90 +36,8 @@ const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name, exact: typeof name === 'string' }).click();
 const dialog = (page: Page, text: string | RegExp): Promise<void> =>
   page.getByRole('dialog').getByText(text).waitFor();
-const underWay = (page: Page, kind: string): ReturnType<Page['locator']> =>
-  page.locator(`[data-payment="${kind}"]`);
-async function newPool(page: Page): Promise<void> {
-  await press(page, 'New pool');
-  await page.getByLabel('First deposit').fill('25');
-  await press(page, 'Create and pay');
-}
 const spent = async ({ account }: TestWallet): Promise<bigint> =>
   THOUSAND - (await bench.tokensOf(account.address));
-const sent = ({ asked }: TestWallet): number =>
-  asked!.filter((method) => method === 'eth_sendTransaction').length;
-
-describe('a payment', () => {
-  it('that the chain has lost is told, and can be made again', async () => {
-    const { page, wallet } = await signedIn();
-    await rpc('evm_setAutomine', false);
-    await newPool(page);
-    const { hash } = await keptPayment(page, '"shown":true');
-    await rpc('anvil_dropTransaction', hash);
-    // Minutes later.
-    await page.evaluate('{ const now = Date.now; Date.now = () => now() + 150_000; }');
-    await dialog(page, 'The chain does not know it any more. Nothing was paid.');
-    await press(page, 'Close');
-    await underWay(page, 'deposit').waitFor({ state: 'detached' });
-    await rpc('evm_setAutomine', true);
-    await press(page, 'Pay 25 TEST');
-    await dialog(page, '25 TEST have arrived.');
-    expect(await spent(wallet)).toBe(parseEther('25'));
-  });
-
-  it('of which only the permission was sent before a reload is gone on with', async () => {
-    const { page, wallet } = await signedIn({ lacksPermits: true });
-    await rpc('evm_setAutomine', false);
-    await newPool(page);
-    await keptPayment(page, '"state":"sent"');
-    await page.reload();
-    await underWay(page, 'deposit').getByText('waits for your wallet').waitFor();
-    await underWay(page, 'deposit').getByRole('button', { name: 'Show' }).click();
-    await dialog(page, 'The permission was sent. Nothing is paid yet');
-    await press(page, 'Ask the wallet again');
-    await rpc('evm_setAutomine', true);
-    await rpc('anvil_mine');
-    await dialog(page, '25 TEST have arrived.');
-    expect([sent(wallet), await spent(wallet)]).toEqual([2, parseEther('25')]);
-  });
-
-  it('in a batch is followed after a reload, before the wallet has told its hash', async () => {
-    const { page, wallet } = await signedIn({ batches: true, isSlow: true });
-    await newPool(page);
-    await dialog(page, 'Sent. The chain works on it.');
-    await page.reload();
-    await underWay(page, 'deposit').getByText('sent').waitFor();
-    wallet.isSlow = false;
-    await underWay(page, 'deposit').getByText('25 TEST have arrived.').waitFor();
-  });
-
-  it('can be gone on with again if that failed, and stays in the list until the service has it', async () => {
-    const { page, wallet } = await signedIn({ chains: {} });
-    await newPool(page);
-    await dialog(page, '25 TEST have arrived.');
-    await press(page, 'Done');
-    wallet.open = new Promise(() => undefined);
-    await press(page, 'Withdraw');
-    await page.getByLabel('Amount').fill('15');
-    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-    await dialog(page, 'Confirm in your wallet');
-    await page.reload();
-    await underWay(page, 'withdraw').getByRole('button', { name: 'Show' }).click();
-    Object.assign(wallet, { open: undefined, rejects: true, chainId: 1 });
-    await press(page, 'Ask the wallet again');
-    await dialog(page, 'Your wallet is on another chain, and did not change over.');
-    Object.assign(wallet, { rejects: false, chainId: bench.anvil.chainId });
-    await bench.stopIndexer();
-    await press(page, 'Ask the wallet again');
-    await dialog(page, 'The service is catching up');
-    await page.reload();
-    const isBehind = underWay(page, 'withdraw').getByText('the service is catching up');
-    await isBehind.waitFor();
-    expect(await spent(wallet)).toBe(parseEther('10'));
-    await bench.startIndexer();
-    await underWay(page, 'withdraw').waitFor({ state: 'detached' });
-  });
-});
-
 describe('a draw', () => {
   const lottery = (): Address => bench.deployment.contracts.lottery;
   const current = (): Promise<bigint> => read<bigint>(bench.keeper, 'LotteryPool', lottery(), 'currentDraw');

@@ -194,24 +194,6 @@ describe('a payment', () => {
     ]);
   });
 
-  it('that the wallet speeds up arrives, once', async () => {
-    const wallet = await richWallet({ batches: true });
-    const page = await signedIn(wallet);
-    await newPool(page, '25');
-    await dialog(page, 'have arrived.');
-    await press(page, 'Done');
-    await press(page, 'Withdraw');
-    await page.getByLabel('Amount').fill('15');
-    await mining(false);
-    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-    const first = await pendingOf(wallet);
-    await dialog(page, /sent \d+ s ago/);
-    await replace(wallet, first);
-    await mine();
-    await dialog(page, '15 TEST are back in your wallet.');
-    expect(await spent(wallet)).toBe(parseEther('10'));
-  });
-
   it('that the wallet cancels is told, and can be made again', async () => {
     const wallet = await richWallet();
     const page = await signedIn(wallet);

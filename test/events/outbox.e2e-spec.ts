@@ -420,20 +420,6 @@ describe('consumers', () => {
     }
   });
 
-  it('wait for a transaction that stays open, and go on when it is given up', async () => {
-    const open = await another();
-    await open.query('BEGIN');
-    await publish(open);
-    const id = await deposit();
-    await until(async () =>
-      /outbox_lag_seconds\{consumer="test.deposits"\} (?!0$)/m.test((await app.get('/metrics')).text),
-    );
-    expect(given).toEqual([]);
-    await open.end();
-    await until(() => given.length === 1);
-    expect(handled()).toEqual([id]);
-  });
-
   it('get every committed event once from writers that overlap, over several processes', async () => {
     await replica();
     const committed: string[] = [];

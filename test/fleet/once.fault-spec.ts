@@ -47,31 +47,6 @@ describe('the same request 200 times at once over all replicas', () => {
     expect(await fleet.sql('SELECT FROM nonces')).toHaveLength(0);
   });
 
-  it('makes one user of 200 first sign-ins of one wallet', async () => {
-    const wallet = newWallet();
-    const signed = await Promise.all(
-      Array.from({ length: TIMES }, async (_, i) => {
-        const { body } = await clients[i % clients.length].send('/auth/nonce', {
-          method: 'POST',
-          body: { address: wallet.address },
-        });
-        const message = siweMessage({ address: wallet.address, nonce: body.nonce as string });
-        return { message, signature: await wallet.signMessage({ message }) };
-      }),
-    );
-    const answers = await everywhere((client) =>
-      client.send('/auth/verify', { method: 'POST', body: signed.pop() }),
-    );
-    const { 200: successes = 0, 503: shed = 0 } = tally(answers);
-    expect(successes).toBeGreaterThan(0);
-    expect(successes + shed).toBe(TIMES);
-    const users = await fleet.sql<{ id: string }>('SELECT id FROM users WHERE address = $1', [
-      wallet.address.toLowerCase(),
-    ]);
-    expect(users).toHaveLength(1);
-    for (const { status, body } of answers) if (status === 200) expect(body.data.user.id).toBe(users[0].id);
-  });
-
   it('creates one pool under one Idempotency-Key', async () => {
     const { token } = await signIn(clients[0]);
     const headers = { 'idempotency-key': randomUUID() };

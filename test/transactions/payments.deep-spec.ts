@@ -195,47 +195,6 @@ describe('calls', () => {
     }
   });
 
-  it('what the contract must refuse is refused, and nothing that it may accept', async () => {
-    const { cooperative } = bench.deployment.contracts;
-    const { id, depositId } = await newPool();
-    await send(await calls(id, `deposit?transaction=${depositId}`));
-    await app.sql('UPDATE chain_contracts SET minimum = 10 WHERE address = $1', [cooperative.toLowerCase()]);
-    try {
-      const refused = await calls(id, 'deposit?amount=9');
-      expect([refused.status, refused.body.code, refused.body.details]).toEqual([
-        400,
-        'below_minimum',
-        [{ field: 'amount', message: 'must be at least 10' }],
-      ]);
-      expect((await calls(id, 'deposit?amount=10')).status).toBe(200);
-      const part = await refusal(id, 'withdraw?amount=9');
-      expect([part.body.code, part.body.details[0].message]).toEqual([
-        'below_minimum',
-        `must be at least 10, or all: ${TEN}`,
-      ]);
-      expect(await send(await calls(id, `withdraw?amount=${ten - 9n}`))).toEqual(['withdraw']);
-      // It empties the account.
-      expect((await calls(id, 'withdraw?amount=9')).status).toBe(200);
-    } finally {
-      await app.sql('UPDATE chain_contracts SET minimum = 1');
-    }
-    // A payment of his is on its way, or the ledger is behind the head: only the chain can tell.
-    const { id: second } = await pending(id, '5');
-    await app.post(`/transactions/${second}/sent`, { hash: `0x${'7'.repeat(64)}` }, saver);
-    expect((await calls(id, 'withdraw?amount=14')).status).toBe(200);
-    await app.send({ method: 'DELETE', url: `/transactions/${second}/sent`, as: saver });
-    await execute(client, 'TestToken', bench.deployment.token, 'approve', [cooperative, 5n]);
-    const asking = calls(id, 'withdraw?amount=14');
-    await bench.call(client, 'deposit', [bytes16(id), bytes16('0'.repeat(32)), 5n]);
-    expect((await asking).status).toBe(200);
-    bench.proxy.faults.http = () => 'hang';
-    try {
-      expect((await calls(id, 'withdraw?amount=15')).status).toBe(200);
-    } finally {
-      bench.proxy.faults = {};
-    }
-  });
-
   it('a deposit that is announced only gives an outsider nothing', async () => {
     const { id } = await app.createPool(await app.signIn(), { type: 'cooperative' });
     await pending(id);
@@ -258,15 +217,6 @@ describe('calls', () => {
     await execute(bench.owner, 'TestToken', bench.deployment.token, 'approve', [other, 500n]);
     await execute(bench.owner, 'SavingsPool', other, 'accrueYield', [bytes16(id), 500n, 100]);
     for (const call of ['withdraw?amount=1', 'claim']) await goesThere(call);
-  });
-
-  it('a repeated request to create a pool gives the same deposit', async () => {
-    const create = (): Promise<Response> =>
-      app.post('/pools', { type: 'individual', initialDeposit: TEN }, saver, { 'idempotency-key': 'one' });
-    const [first, second] = [await create(), await create()];
-    expect(second.body).toEqual(first.body);
-    const { id, depositId } = first.body.data as Record<string, string>;
-    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING' });
   });
 
   describe('tickets', () => {

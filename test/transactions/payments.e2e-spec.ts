@@ -84,6 +84,11 @@ describe('calls', () => {
       const { status, body } = await ask(id, call);
       expect([call, body.details?.[0].message ?? status]).toEqual([call, outcome]);
     }
+    // While a payment is on its way, only the chain can tell what there is.
+    const { id: sent } = await addTransaction(app, { poolId: id, account: saver.address, status: 'PENDING' });
+    await app.post(`/transactions/${sent}/sent`, { hash: newHash() }, saver);
+    expect((await known(id, 'withdraw?amount=101')).status).toBe(200);
+    await app.send({ method: 'DELETE', url: `/transactions/${sent}/sent`, as: saver });
     await app.sql('UPDATE positions SET owed = 0, balance = 9');
     expect((await known(id, 'withdraw?amount=9')).status).toBe(200);
     expect((await known(id, 'claim')).body.code).toBe('nothing_to_claim');

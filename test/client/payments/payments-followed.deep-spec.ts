@@ -6,7 +6,7 @@ import {
   webPayments,
 } from '@pooled-savings/client';
 import { type Hash, type Hex, parseGwei } from 'viem';
-import { connect, devAccount, receiptOf } from '#dev/deploy';
+import { connect, devAccount } from '#dev/deploy';
 import { TEN } from '../../support/app';
 import { eventually } from '../../support/chain/chain-bench';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
@@ -227,31 +227,6 @@ it('is left even if the node answers only then', async () => {
     return { hash: sent.hash, going: { resumed } };
   });
   expect(await going.resumed).toMatchObject([{ transactionHash: hash }]);
-});
-
-it('finds what the wallet sent when the page was left before it said so', async () => {
-  const { id: poolId, depositId } = await newPool();
-  const asked = new Promise<Hash>((resolve) => {
-    wallet.answers.eth_sendTransaction = async (_, next) => {
-      resolve((await next()) as Hash);
-      return new Promise(() => undefined);
-    };
-  });
-  const end = new AbortController();
-  const left = client.pay(poolId, { transaction: depositId, wallet, signal: end.signal });
-  const hash = await asked;
-  await receiptOf(saver, hash);
-  end.abort(new Error('left'));
-  await expect(left).rejects.toThrow('left');
-  const page = reloaded();
-  const other = new BrowserWallet([saver]);
-  await expect(page.pay(poolId, { transaction: depositId, wallet: other })).rejects.toMatchObject({
-    code: 'deposit_submitted',
-    hash,
-  });
-  expect(other.sent).toBe(0);
-  const [{ id }] = await listed(page);
-  expect(await page.payments.resume(id!)).toMatchObject([{ transactionHash: hash }]);
 });
 
 it('can be cancelled while the wallet is open; what the wallet sends after all goes on', async () => {

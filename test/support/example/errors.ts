@@ -1,20 +1,13 @@
 import {
   type ArgumentsHost,
-  BadRequestException,
   Catch,
-  ConflictException,
   Controller,
   type ExceptionFilter,
-  ForbiddenException,
   Get,
   GoneException,
-  HttpException,
-  NotFoundException,
   Param,
   ParseIntPipe,
   ParseUUIDPipe,
-  UnauthorizedException,
-  UnprocessableEntityException,
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
@@ -42,35 +35,10 @@ class Never {
   }
 }
 
-export const THROWN: Record<string, () => unknown> = {
-  conflict: () => new ConflictException('There is one already'),
-  cause: () => new ConflictException('With a reason', { cause: new Error(SECRET) }),
-  payment: () => new HttpException('Pay first', 402),
-  gone: () => new GoneException('No more'),
-  unprocessable: () => new UnprocessableEntityException('Makes no sense'),
-  bad: () => new BadRequestException('Not so'),
-  list: () => new BadRequestException(['a is wrong', 'b is wrong']),
-  object: () => new HttpException({ message: 'Full', code: 'POOL_FULL' }, 409),
-  'not-found': () => new NotFoundException('No such saver'),
-  'bare-not-found': () => new NotFoundException(),
-  'bare-unauthorized': () => new UnauthorizedException(),
-  'bare-forbidden': () => new ForbiddenException(),
-  unexpected: () => new Error(SECRET),
-  upstream: () => Object.assign(new Error(SECRET), { statusCode: 404 }),
-  text: () => SECRET,
-  // Text of a database error in an error that is none.
-  'looks-like-outage': () => new ConflictException('Connection terminated unexpectedly'),
-};
-
 /** Everything that a handler, a pipe or a guard may refuse with. */
 @Controller('example/errors')
 @Public()
 export class ErrorsController {
-  @Get('thrown/:name')
-  thrown(@Param('name') name: string): never {
-    throw THROWN[name]();
-  }
-
   @Get('int/:id')
   int(@Param('id', ParseIntPipe) id: number): { id: number } {
     return { id };

@@ -87,26 +87,28 @@ const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${
  */
 export function serveDocs(
   app: NestFastifyApplication,
-  { SIWE_DOMAINS: domains, CHAIN_ID: chainId, PUBLIC_URL: publicUrl }: Environment,
+  { SIWE_DOMAINS: domains, CHAIN_ID: chainId, PUBLIC_URL: publicUrl, RATE_LIMIT_GENERAL: limit }: Environment,
 ): void {
   const fastify = app.getHttpAdapter().getInstance();
+  // Each counts for itself: whoever reads the page has all requests to the API left.
+  const ownLimit = { config: { throttle: { general: { limit } } } };
   const serve = (url: string, asset: Asset, headers: Record<string, string>): unknown =>
-    fastify.get(url, (_request, reply) => asset.send(reply.headers(headers)));
+    fastify.get(url, ownLimit, (_request, reply) => asset.send(reply.headers(headers)));
   const revalidate = { 'cache-control': 'no-cache' };
   const documentAt = documents(app);
-  fastify.get('/docs/openapi.json', (request, reply) =>
+  fastify.get('/docs/openapi.json', ownLimit, (request, reply) =>
     documentAt(publicUrl ?? addressOf(request)).send(reply.headers(revalidate)),
   );
   const html = (base: string): Asset =>
     new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
   const [without, within] = [html('./docs/'), html('./')];
-  fastify.get('/docs', ({ originalUrl }, reply) =>
+  fastify.get('/docs', ownLimit, ({ originalUrl }, reply) =>
     (/^[^?]*\/(\?|$)/.test(originalUrl) ? within : without).send(
       reply.headers({ ...revalidate, 'content-security-policy': POLICY }),
     ),
   );
   // Relative, because a proxy may have removed a prefix. A request for /api arrives here as /.
-  fastify.get('/', ({ originalUrl }, reply) =>
+  fastify.get('/', ownLimit, ({ originalUrl }, reply) =>
     reply
       .header('location', /^\/api(\?|$)/.test(originalUrl) ? './api/docs' : './docs')
       .status(302)

@@ -15,7 +15,10 @@ export class LimitsSettings {
   @Matches(/^rediss?(\+sentinel|\+cluster)?:\/\//, { message: 'must be a redis:// or rediss:// address' })
   REDIS_URL?: string;
 
-  @Setting('Requests per window and client address, to all but health and metrics.', { readBy: ['API'] })
+  @Setting(
+    'Requests per window and client address, to all but health and metrics; each file of `/docs` counts for itself.',
+    { readBy: ['API'] },
+  )
   @Integer()
   @IsInt()
   @Min(1)

@@ -160,29 +160,6 @@ describe('the example page, with service, indexer and chain', () => {
     expect(faults(page)).toEqual([]);
   });
 
-  it('creates no pool that could not be paid, and says why', async () => {
-    const account = newWallet();
-    const page = await open({ wallet: walletOf({ account }) });
-    await press(page, 'Connect Test wallet');
-    await press(page, 'New pool');
-    await press(page, 'Create and pay');
-    const alert = page.getByRole('dialog').getByRole('alert');
-    // Of tokens and ether, tokens come first.
-    await alert.getByText('At most 0 TEST').waitFor();
-    await bench.mint(account.address, parseEther('1000'));
-    await page.keyboard.press('Escape');
-    await page.reload();
-    await press(page, 'New pool');
-    await press(page, 'Create and pay');
-    await alert.getByText('too little to pay the fee').waitFor();
-    const pools = await app.sql(
-      'SELECT p.id FROM pools p JOIN users u ON u.id = p.owner_id WHERE u.address = $1',
-      [account.address.toLowerCase()],
-    );
-    expect(pools).toEqual([]);
-    expect(faults(page)).toEqual([]);
-  });
-
   it('says by its code why nobody was signed in', async () => {
     const page = await open({ wallet: walletOf({ rejects: true }) });
     await press(page, 'Connect Test wallet');

@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { generated, queryFiles } from '../../scripts/generate';
-import { between } from '../../scripts/generated/markdown';
 import { groups } from '../../scripts/generated/settings';
 import { Setting, factsOf } from '#platform/config/setting';
 import { SETTINGS } from '#settings/environment';
@@ -73,10 +72,4 @@ describe('a setting', () => {
     expect(() => factsOf(Formless)).toThrow('Formless.FORMLESS');
     expect(() => groups([Formless])).toThrow('title');
   });
-});
-
-it('what stands around the generated part of a document stays', () => {
-  const marked = 'a\n<!-- x: how -->\nold\n<!-- end of x -->\nb $1\n';
-  expect(between('x', marked, 'new $&')).toBe('a\n<!-- x: how -->\n\nnew $&\n\n<!-- end of x -->\nb $1\n');
-  expect(() => between('y', marked, '')).toThrow('marks of y');
 });

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CHECK_ALL, applyEdit, applyRecipe, filesOf, readRecipe, readRecipes } from '../../scripts/recipe';
+import { CHECK_ALL, applyEdit, applyRecipe, filesOf, readRecipes } from '../../scripts/recipe';
 
 const ROOT = path.join(__dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
@@ -56,24 +56,9 @@ it.each(CHECK_ALL)('the tests %s, which the copy runs, exist', (pattern) => {
   expect(tests.filter((file) => file.endsWith('spec.ts') && new RegExp(pattern).test(file))).not.toEqual([]);
 });
 
-describe('a recipe', () => {
-  const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n`;
-
-  it('says in bold which file a block is or edits', () => {
-    const text = `1. **\`a.ts\`**\n${block('ts', 'a')}**\`b.ts\`**\n${block('diff', ' b\n+c')}${block('sh', 'd')}`;
-    expect(readRecipe('r.md', text)).toEqual({
-      name: 'r.md',
-      files: new Map([['a.ts', 'a\n']]),
-      edits: [{ file: 'b.ts', before: ['b'], after: ['b', 'c'] }],
-      commands: ['d'],
-    });
-    expect(() => readRecipe('r.md', text + block('js', 'e'))).toThrow('r.md: a second file');
-  });
-
-  it('does not fit where the lines to edit are missing, or there twice', () => {
-    const edit = { file: 'b.ts', before: ['b'], after: ['c'] };
-    expect(applyEdit('a\nb', edit)).toBe('a\nc');
-    expect(() => applyEdit('a', edit)).toThrow('found 0 times');
-    expect(() => applyEdit('b\nb', edit)).toThrow('found 2 times');
-  });
+it('a recipe does not fit where the lines to edit are missing, or there twice', () => {
+  const edit = { file: 'b.ts', before: ['b'], after: ['c'] };
+  expect(applyEdit('a\nb', edit)).toBe('a\nc');
+  expect(() => applyEdit('a', edit)).toThrow('found 0 times');
+  expect(() => applyEdit('b\nb', edit)).toThrow('found 2 times');
 });

@@ -33,20 +33,3 @@ it('the API works without anything of a session, so that a pooler may share conn
     ]),
   );
 });
-
-it.each([
-  'SELECT pg_advisory_lock(1)',
-  'SELECT pg_try_advisory_lock($1)',
-  'CREATE TEMP TABLE x ()',
-  `query('SET lock_timeout = 5')`,
-  `query("LISTEN events")`,
-  `SELECT set_config('a.b', lower('X'), false)`,
-  'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
-])('finds %s', (text) => expect(text).toMatch(OF_SESSION));
-
-it.each([
-  'SELECT pg_try_advisory_xact_lock(1)',
-  `query(\`BEGIN; SET LOCAL savings.repair = '5'\`)`,
-  `set_config('statement_timeout', $1, true)`,
-  'UPDATE x SET y = 1',
-])('allows %s', (text) => expect(text).not.toMatch(OF_SESSION));

@@ -44,35 +44,6 @@ describe.each(RECEIVERS)('a signature as %s verifies it', (_name, verify) => {
     await refuses(verify, BODY, headers, secret);
     await refuses(verify, BODY, signatureHeaders(ID, BODY, [next]), old);
   });
-
-  it('is refused of another body, secret or time', async () => {
-    const headers = signatureHeaders(ID, BODY, [secret]);
-    await takes(verify, BODY, headers, secret);
-    await refuses(verify, `${BODY} `, headers, secret);
-    await refuses(verify, BODY.replace('1', '2'), headers, secret);
-    await refuses(verify, BODY, headers, newSecret());
-    const time = Number(headers['webhook-timestamp']) + 1;
-    const moved = {
-      ...headers,
-      'webhook-timestamp': String(time),
-      'savings-signature': headers['savings-signature'].replace(/t=\d+/, `t=${time}`),
-    };
-    await refuses(verify, BODY, moved, secret);
-  });
-});
-
-describe('the id', () => {
-  it.each([
-    ['standardwebhooks', standard],
-    ['the client', client],
-  ])('is signed: %s', async (_name, verify) => {
-    const secret = newSecret();
-    const headers = signatureHeaders(ID, BODY, [secret]);
-    await refuses(verify, BODY, { ...headers, 'webhook-id': `${ID}0` }, secret);
-    // Stripe's form does not hold it, so it is no way around.
-    const { 'webhook-id': _, ...without } = headers;
-    await refuses(verify, BODY, without, secret);
-  });
 });
 
 describe('a secret', () => {

@@ -220,8 +220,8 @@ describe('a database of the last release', () => {
 
     const start = (replicas: Replica[]): Promise<unknown> =>
       Promise.all(replicas.map((each) => each.start()));
-    const stop = (replicas: Replica[]): Promise<unknown> =>
-      Promise.all(replicas.map((each) => each.end('SIGTERM')));
+    const stop = async (replicas: Replica[]): Promise<void> =>
+      expect(await Promise.all(replicas.map((each) => each.end('SIGTERM')))).toEqual([0, 0]);
     await start(second);
     await serving(true, true, true, true);
     await stop(first);

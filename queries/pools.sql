@@ -227,7 +227,7 @@ deposit AS MATERIALIZED (
   SELECT id, account, status, type FROM transactions WHERE id = ($1::uuid) AND account = ($2::text) FOR NO KEY UPDATE
 ), told AS (
     INSERT INTO submissions AS s (transaction_id, account, hash, at, check_at)
-    SELECT id, account, ($3::text), now(), now() + interval '20 seconds' FROM deposit
+    SELECT id, account, ($3::text), now(), now() FROM deposit
     WHERE type = 'DEPOSIT' AND status <> 'CONFIRMED'
     ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at,
       check_at = excluded.check_at, checks = 0, known = false, sender = NULL, nonce = NULL
@@ -241,8 +241,13 @@ PREPARE take_submission_back AS
   WITH
 deposit AS MATERIALIZED (
   SELECT id, account, status, type FROM transactions WHERE id = ($1::uuid) AND account = ($2::text) FOR NO KEY UPDATE
-), gone AS (
-    DELETE FROM submissions s USING deposit
-    WHERE s.transaction_id = deposit.id AND (($3::text) IS NULL OR s.hash = ($3::text))
+), told AS MATERIALIZED (
+    SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks = 0 AS may_come
+    FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
+    WHERE ($3::text) IS NULL OR s.hash = ($3::text) FOR UPDATE OF s
+  ), asked AS (
+    UPDATE submissions s SET check_at = now() FROM told WHERE s.transaction_id = told.id AND told.may_come
+  ), gone AS (
+    DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
   )
   SELECT CASE WHEN account = ($2::text) THEN '' END AS data FROM transactions WHERE id = ($1::uuid);

@@ -88,6 +88,7 @@ describe('calls', () => {
     const { id: sent } = await addTransaction(app, { poolId: id, account: saver.address, status: 'PENDING' });
     await app.post(`/transactions/${sent}/sent`, { hash: newHash() }, saver);
     expect((await known(id, 'withdraw?amount=101')).status).toBe(200);
+    await app.sql('UPDATE submissions SET checks = 1');
     await app.send({ method: 'DELETE', url: `/transactions/${sent}/sent`, as: saver });
     await app.sql('UPDATE positions SET owed = 0, balance = 9');
     expect((await known(id, 'withdraw?amount=9')).status).toBe(200);

@@ -18,6 +18,8 @@ afterEach(async () => expect(foldOutbox(await app.sql<PublishedRow>(READ_ALL))).
 
 const sent = (hash: unknown, as: SignedIn = owner, id = pool.depositId) =>
   app.post(`/transactions/${id}/sent`, { hash }, as);
+/** The indexer has looked at what was told, and no node knows it. */
+const lookedFor = () => app.sql('UPDATE submissions SET checks = 1');
 const takeBack = (query = '', as: SignedIn = owner) =>
   app.send({ method: 'DELETE', url: `/transactions/${pool.depositId}/sent${query}`, as });
 const calls = () => app.get(`/pools/${pool.id}/calls/deposit?transaction=${pool.depositId}`, owner);
@@ -91,6 +93,9 @@ describe('a payment that was sent', () => {
     expect([(await calls()).status, (await calls()).body.code]).toEqual([409, 'deposit_submitted']);
     const amount = await app.get(`/pools/${pool.id}/calls/deposit?amount=${TEN}`, owner);
     expect(amount.body.code).toBe('chain_unknown');
+    // The wallet has just sent it.
+    expect((await takeBack()).body.data.submitted).not.toBeNull();
+    await lookedFor();
     const { status, body } = await takeBack();
     expect([status, body.data.submitted]).toEqual([200, null]);
     expect(await shown(member)).toEqual(everywhere(null));
@@ -110,6 +115,7 @@ describe('a payment that was sent', () => {
     expect(await told()).toHaveLength(1);
     await Promise.all([sent(second), sent(second)]);
     expect(await told()).toMatchObject([{ txHash: first }, { txHash: second }]);
+    await lookedFor();
     // A tab whose payment failed does not take back that of another.
     const { body } = await takeBack(`?hash=${first}`);
     expect(body.data.submitted.hash).toBe(second);
@@ -147,10 +153,25 @@ describe('a payment that was sent', () => {
     expect((await shown(owner))[0]).toMatchObject({ hash: mined });
     expect((await calls()).body.code).toBe('deposit_submitted');
     expect(await told()).toMatchObject([{ txHash: told1 }, { txHash: mined }]);
-    await confirm(mined);
-    await undo();
     await takeBack();
-    expect((await calls()).body.code).toBe('chain_unknown');
+    expect((await calls()).body.code).toBe('deposit_submitted');
+  });
+
+  it('that a node has shown cannot be taken back, as it may still be mined: it is looked at now', async () => {
+    const hash = newHash();
+    await sent(hash);
+    for (const shownBy of ['known = true', `known = false, sender = '${owner.address}', nonce = 1`]) {
+      await app.sql(`UPDATE submissions SET ${shownBy}, check_at = 'infinity' WHERE hash = $1`, [hash]);
+      expect((await takeBack()).body.data.submitted.hash).toBe(hash);
+      expect(
+        await app.sql('SELECT check_at <= now() AS due FROM submissions WHERE hash = $1', [hash]),
+      ).toEqual([{ due: true }]);
+      expect((await calls()).body.code).toBe('deposit_submitted');
+    }
+    // Another hash starts from nothing.
+    await sent(newHash());
+    await lookedFor();
+    expect((await takeBack()).body.data.submitted).toBeNull();
   });
 
   it('of a deposit that has expired is kept for the case that it has not', async () => {

@@ -26,13 +26,8 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
 
 const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
-/** What ends a transaction for good, so that the deposit can be paid again. */
-const ENDED = new Set([
-  'transaction_reverted',
-  'transaction_cancelled',
-  'transaction_replaced',
-  'transaction_dropped',
-]);
+/** What ends a transaction once its block is final. One that was dropped can still be mined. */
+const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transaction_replaced']);
 
 /** Carries a payment out, or the rest of it, and tells of each of its states. */
 export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {

@@ -23,7 +23,7 @@ export class Teller {
     );
   }
 
-  /** That this transaction will never pay the deposit. */
+  /** That this transaction will not pay the deposit: the service looks at it now. */
   takeBack(id: string, hash: Hash): Promise<boolean> {
     return this.tell(id, () =>
       this.api.DELETE('/transactions/{id}/sent', { params: { path: { id }, query: { hash } } }),

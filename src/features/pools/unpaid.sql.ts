@@ -29,7 +29,7 @@ export const SUBMIT_DEPOSIT = statement<{ id: string; caller: string; hash: stri
   `
     WITH ${LOCKED}, told AS (
       INSERT INTO submissions AS s (transaction_id, account, hash, at, check_at)
-      SELECT id, account, :hash, now(), now() + interval '20 seconds' FROM deposit
+      SELECT id, account, :hash, now(), now() FROM deposit
       WHERE type = 'DEPOSIT' AND status <> 'CONFIRMED'
       ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at,
         check_at = excluded.check_at, checks = 0, known = false, sender = NULL, nonce = NULL
@@ -38,7 +38,10 @@ export const SUBMIT_DEPOSIT = statement<{ id: string; caller: string; hash: stri
     ${FOUND}`,
 );
 
-/** Forgets the hash, if it is still this one; null: whichever it is. */
+/**
+ * Forgets the hash, if it is still this one; null: whichever it is. One that a node has shown can still be mined, so
+ * only the chain ends it; so may one that was not looked for yet. The indexer looks at it now.
+ */
 export const TAKE_SUBMISSION_BACK = statement<
   { id: string; caller: string; hash: string | null },
   ReadableRow
@@ -46,9 +49,14 @@ export const TAKE_SUBMISSION_BACK = statement<
   'take_submission_back',
   { id: 'uuid', caller: 'text', hash: 'text' },
   `
-    WITH ${LOCKED}, gone AS (
-      DELETE FROM submissions s USING deposit
-      WHERE s.transaction_id = deposit.id AND (:hash IS NULL OR s.hash = :hash)
+    WITH ${LOCKED}, told AS MATERIALIZED (
+      SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks = 0 AS may_come
+      FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
+      WHERE :hash IS NULL OR s.hash = :hash FOR UPDATE OF s
+    ), asked AS (
+      UPDATE submissions s SET check_at = now() FROM told WHERE s.transaction_id = told.id AND told.may_come
+    ), gone AS (
+      DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
     )
     ${FOUND}`,
 );

@@ -62,7 +62,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Tell that the payment of a deposit was sent',
     description:
-      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, when the transaction failed or another took its place, when no node has known it for more than an hour, or with DELETE. Of a deposit that is on the chain already the answer is the deposit as it is.',
+      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, or when a final block has the transaction, failed, or another with its sender and nonce. One that was dropped can still be mined; DELETE takes back what no node has shown. Of a deposit that is on the chain already the answer is the deposit as it is.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   sent(
@@ -77,7 +77,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Take back that the payment of a deposit was sent',
     description:
-      'By the account that is to pay it, when the wallet has cancelled the transaction, or dropped it. The deposit can be paid again. If the transaction reaches the chain after all, it confirms the deposit all the same.',
+      'By the account that is to pay it. A hash that the service has looked for, a few seconds after it was told, and that no node has shown, is forgotten, and the deposit can be paid again; if the transaction reaches the chain after all, it confirms the deposit all the same. Any other transaction may still be mined, so `submitted` stays, and the service looks now whether a final block has it, failed, or another in its place.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   takeBack(

@@ -6,7 +6,7 @@ const word = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`;
 const HASH = word(7);
 const SENDER = `0x${'5a'.repeat(20)}`;
 const APPLIED = 200;
-const chain = { applied: APPLIED, hashes: { [APPLIED]: word(200), 199: word(199) } };
+const chain = { applied: APPLIED, hash: word(APPLIED), final: 150 };
 const header = (number: number, hash = word(number)): object => ({
   number: `0x${number.toString(16)}`,
   hash,
@@ -35,25 +35,24 @@ const endpoint = (answers: Record<string, unknown>): WatchedEndpoint =>
 const says = async (answers: Record<string, unknown>, submission = told): Promise<unknown> =>
   (await ask(endpoint(answers), [submission], chain))[0];
 
-const receipt = (number: number, status: string, blockHash = word(number)): Record<string, unknown> => ({
-  eth_getTransactionReceipt: { blockNumber: `0x${number.toString(16)}`, blockHash, status },
+const receipt = (number: number, status: string): Record<string, unknown> => ({
+  eth_getTransactionReceipt: { blockNumber: `0x${number.toString(16)}`, blockHash: word(number), status },
   eth_getTransactionByHash: { from: SENDER, nonce: '0x5' },
 });
 const open = { says: 'open', sender: null, nonce: null };
+const seen = { says: 'open', sender: SENDER, nonce: 5 };
 
 describe('what an endpoint says of a hash that was told', () => {
   it.each([
-    ['failed in a block of the ledger', receipt(199, '0x0'), { says: 'over' }],
-    ['did something else there', receipt(200, '0x1'), { says: 'over' }],
-    ['is in a block that the ledger has yet to apply', receipt(201, '0x0'), open],
-    ["is in a block that is not the ledger's", receipt(199, '0x0', word(1)), open],
-    ['is in a block of the last ones that the ledger does not know', receipt(198, '0x0'), open],
-    ['is in a block that is final', receipt(100, '0x1'), { says: 'over' }],
+    ['failed in a final block', receipt(150, '0x0'), { says: 'over' }],
+    ['did something else there', receipt(150, '0x1'), { says: 'over' }],
+    ['failed in a block that is not final', receipt(151, '0x0'), seen],
+    ['is in a block that the ledger has yet to apply', receipt(201, '0x0'), seen],
     ['is in no block that there could be', { eth_getTransactionReceipt: { blockNumber: 'x' } }, open],
     [
       'waits',
       { eth_getTransactionByHash: { from: SENDER.toUpperCase().replace('0X', '0x'), nonce: '0x5' } },
-      { says: 'open', sender: SENDER, nonce: 5 },
+      seen,
     ],
     ['waits, of nobody', { eth_getTransactionByHash: { from: 7, nonce: '0x5' } }, open],
     ['waits, in no place', { eth_getTransactionByHash: { from: SENDER, nonce: -1 } }, open],
@@ -76,7 +75,7 @@ describe('what an endpoint says of a hash that was told', () => {
     expect(await says({ eth_getTransactionCount: count }, shown)).toEqual(wanted),
   );
 
-  it('asks about the state of the block that it concludes from, in one request', async () => {
+  it('asks whether it has the last block, and for the nonce in the final one, in one request', async () => {
     const asked: unknown[] = [];
     const rpc = {
       settled: (calls: unknown[]) => (asked.push(...calls), Promise.resolve(calls.map(() => null))),
@@ -86,7 +85,7 @@ describe('what an endpoint says of a hash that was told', () => {
       ['eth_getBlockByNumber', ['0xc8', false]],
       ['eth_getTransactionReceipt', [HASH]],
       ['eth_getTransactionByHash', [HASH]],
-      ['eth_getTransactionCount', [SENDER, '0xc8']],
+      ['eth_getTransactionCount', [SENDER, '0x96']],
       ['eth_getTransactionReceipt', [HASH]],
       ['eth_getTransactionByHash', [HASH]],
     ]);

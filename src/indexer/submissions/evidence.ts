@@ -1,4 +1,3 @@
-import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type RawBlock, headerCall, hex, quantityOf, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -11,15 +10,16 @@ export interface Submission {
   nonce: number | null;
 }
 
-/** What the ledger has: hashes of its last blocks by number, and the last block whose events it has applied. */
+/** The last block whose events the ledger has applied, and the last of these that no reorganisation takes back. */
 export interface LedgerChain {
-  hashes: Readonly<Record<number, string>>;
   applied: number;
+  hash: string | null;
+  final: number;
 }
 
 /**
- * What one endpoint says. `over`: in a block that the ledger has the transaction failed, or paid something else, or
- * another transaction of its sender took its place. `open`: a node has it, and it may still pay the deposit.
+ * What one endpoint says. `over`: in a final block the transaction failed, or paid something else, or another
+ * transaction of its sender took its nonce. `open`: a node has it, and it may still pay the deposit.
  */
 export type Testimony =
   { says: 'over' } | { says: 'open'; sender: string | null; nonce: number | null } | { says: 'unknown' };
@@ -31,13 +31,12 @@ export type Verdict =
 
 /** Nobody waits for the answers. */
 const PATIENCE_MS = 1000;
-const HASH = /^0x[0-9a-f]{64}$/i;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
-const callsFor = ({ hash, sender }: Submission, applied: number): Call[] => [
+const callsFor = ({ hash, sender }: Submission, final: number): Call[] => [
   ['eth_getTransactionReceipt', [hash]],
   ['eth_getTransactionByHash', [hash]],
-  ...(sender === null ? [] : [['eth_getTransactionCount', [sender, hex(applied)]] as Call]),
+  ...(sender === null ? [] : [['eth_getTransactionCount', [sender, hex(final)]] as Call]),
 ];
 
 /**
@@ -50,16 +49,15 @@ export async function ask(
   submissions: Submission[],
   chain: LedgerChain,
 ): Promise<(Testimony | undefined)[]> {
-  const calls = submissions.map((each) => callsFor(each, chain.applied));
+  const calls = submissions.map((each) => callsFor(each, chain.final));
   try {
     const [header, ...answers] = await source.rpc.settled(
       [headerCall(chain.applied), ...calls.flat()],
       PATIENCE_MS,
     );
-    const ours = chain.hashes[chain.applied];
-    if (!isObject(header) || toBlock(header as unknown as RawBlock).hash !== ours)
+    if (!isObject(header) || toBlock(header as unknown as RawBlock).hash !== chain.hash)
       return submissions.map(() => undefined);
-    return submissions.map((each, i) => testify(each, answers.splice(0, calls[i].length), chain));
+    return submissions.map((each, i) => testify(each, answers.splice(0, calls[i].length), chain.final));
   } catch (error) {
     if (error instanceof RetryableChainError) return submissions.map(() => undefined);
     throw error;
@@ -72,12 +70,11 @@ const isObject = (answer: unknown): answer is Record<string, unknown> =>
 function testify(
   { nonce }: Submission,
   [receipt, transaction, count]: unknown[],
-  chain: LedgerChain,
+  final: number,
 ): Testimony | undefined {
   if (receipt instanceof Error || transaction instanceof Error) return undefined;
-  // It is in a block. One that pays the deposit has confirmed it once that block is applied.
-  if (isObject(receipt))
-    return isApplied(receipt, chain) ? { says: 'over' } : { says: 'open', sender: null, nonce: null };
+  // One that pays the deposit has confirmed it once its block is applied.
+  if (isObject(receipt) && quantityOf(receipt.blockNumber) <= final) return { says: 'over' };
   if (isObject(transaction)) {
     const { from } = transaction;
     const sender = typeof from === 'string' && ADDRESS.test(from) ? from.toLowerCase() : null;
@@ -85,18 +82,8 @@ function testify(
     const isNamed = sender !== null && !Number.isNaN(place);
     return { says: 'open', sender: isNamed ? sender : null, nonce: isNamed ? place : null };
   }
-  const next = quantityOf(count);
-  return nonce !== null && next > nonce ? { says: 'over' } : { says: 'unknown' };
-}
-
-/** Whether it is in a block of the ledger: one of its last ones, or one below these, which are final. */
-function isApplied(
-  { blockNumber, blockHash }: Record<string, unknown>,
-  { hashes, applied }: LedgerChain,
-): boolean {
-  const number = quantityOf(blockNumber);
-  if (!(number <= applied) || typeof blockHash !== 'string' || !HASH.test(blockHash)) return false;
-  return hashes[number] === blockHash.toLowerCase() || number < applied - WINDOW_BLOCKS;
+  if (isObject(receipt)) return { says: 'open', sender: null, nonce: null };
+  return nonce !== null && quantityOf(count) > nonce ? { says: 'over' } : { says: 'unknown' };
 }
 
 /**

@@ -65,7 +65,7 @@ export class SubmissionWatch extends SideLoop {
       verdicts.map((each) => (each.verdict === 'open' ? each.sender : null)),
       verdicts.map((each) => (each.verdict === 'open' ? each.nonce : null)),
       rows[0].applied,
-      rows[0].hashes[rows[0].applied] ?? null,
+      rows[0].hash,
     ]);
     const { over } = concluded.rows[0];
     if (over > 0) this.logger.log(`${over} payments that were told will not come`);

@@ -9,12 +9,6 @@ const ACCOUNTS_A_ROUND = 500;
 const FIRST_WAIT_S = 40;
 const LONGEST_WAIT_S = 3600;
 /**
- * After so many looks in a row that find no trace of it, a transaction is taken for lost: 85 minutes of a chain that
- * goes on. Private relays give up much earlier, and most nodes keep what they have for hours.
- */
-const MOST_UNKNOWN = 8;
-
-/**
  * Those to look at: one of each account that has any that are due, account after account, so that nobody waits for what
  * another has told. Row: the account to go on after, empty at the end; nulls if none is due. Parameter: the account to
  * go on after.
@@ -40,15 +34,19 @@ const due = (order: 'ASC' | 'DESC'): string => `
 /** By turns, so that neither a flood of new ones nor old ones without an end hold up the others of an account. */
 export const DUE = { oldest: due('ASC'), newest: due('DESC') };
 
-/** The blocks that the ledger has. Row: `LedgerChain`. */
+/**
+ * Row: `LedgerChain`. While nobody says which block is final, it is the lowest to which the indexer goes back.
+ */
 export const LEDGER_CHAIN = `
-  SELECT (SELECT applied_number::float8 FROM chain_cursor) AS applied,
-    (SELECT coalesce(json_object_agg(b.number, b.hash), '{}') FROM chain_cursor c JOIN chain_blocks b
-       ON b.number BETWEEN c.applied_number - ${WINDOW_BLOCKS} AND c.applied_number) AS hashes`;
+  SELECT c.applied_number::float8 AS applied, b.hash,
+    greatest(least(c.applied_number, coalesce(c.finalized_number, c.block_number - ${WINDOW_BLOCKS})), 0)::float8 AS final
+  FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number`;
 
 /**
  * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked
- * about. Where the ledger lacks events of the contract, nothing is decided. Row: how many were taken back. Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
+ * about. Where the ledger lacks events of the contract, or holds one of the transaction that has no effect, nothing is
+ * decided. What no node knows may still be mined, however long ago it was seen. Row: how many were taken back.
+ * Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
  */
 export const CONCLUDE = `
   WITH found AS MATERIALIZED (
@@ -56,7 +54,8 @@ export const CONCLUDE = `
       CASE WHEN s.known = (f.verdict = 'open') THEN s.checks + 1 ELSE 1 END AS checks
     FROM (
       SELECT id, hash, CASE WHEN EXISTS (SELECT FROM transactions t JOIN pools p ON p.id = t.pool_id
-          WHERE t.id = g.id AND ${isApart('p.contract_address')}) THEN 'undecided' ELSE verdict END AS verdict,
+          WHERE t.id = g.id AND ${isApart('p.contract_address')})
+          OR EXISTS (SELECT FROM chain_events e WHERE e.tx_hash = g.hash AND e.outcome NOT IN ('WAITING', 'APPLIED')) THEN 'undecided' ELSE verdict END AS verdict,
         sender, nonce
       FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS g(id, hash, verdict, sender, nonce)
     ) f
@@ -64,7 +63,7 @@ export const CONCLUDE = `
     WHERE EXISTS (SELECT FROM chain_blocks b WHERE b.number = $6 AND b.hash = $7)
     FOR UPDATE OF s
   ), over AS MATERIALIZED (
-    SELECT id FROM found WHERE verdict = 'over' OR (verdict = 'unknown' AND checks >= ${MOST_UNKNOWN})
+    SELECT id FROM found WHERE verdict = 'over'
   ), gone AS (
     DELETE FROM submissions s USING over WHERE s.transaction_id = over.id
   ), kept AS (

@@ -3,7 +3,10 @@
 -- src/features/circles/circles.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
 PREPARE circle_to_call AS
-  SELECT (m.account IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))) AS readable, u.address = ($1::text) AS "isOwner", p.contract_address AS contract,
+  SELECT (m.account IS NOT NULL OR (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text)))) AS readable, u.address = ($1::text) AS "isOwner", p.contract_address AS contract,
     (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
@@ -31,7 +34,10 @@ LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) 
 -- src/features/circles/circles.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_rounds AS
-  SELECT p.type = 'rotating' AS "hasCircles", CASE WHEN (m.account IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))) THEN json_build_object('poolId', p.id,
+  SELECT p.type = 'rotating' AS "hasCircles", CASE WHEN (m.account IS NOT NULL OR (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text)))) THEN json_build_object('poolId', p.id,
     'circle', CASE WHEN c.circle_id IS NOT NULL THEN json_build_object('circleId', c.circle_id, 'contract', c.contract, 'state', c.state, 'organiser', c.organiser,
 'contribution', c.contribution::text, 'collateral', c.collateral::text, 'period', c.period, 'places', c.places,
 'joinBy', iso(c.join_by), 'openedAt', iso(c.opened_at),

@@ -14,7 +14,10 @@ ORDER BY c.position DESC LIMIT 1) d ON d.status = 'ACTIVE' AND d.draw_time > (SE
 -- src/features/payments/calls.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
 PREPARE pool_to_pay AS
-  SELECT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) AS readable, p.contract_address AS contract,
+  SELECT (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract,
 (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
@@ -41,7 +44,10 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
 -- src/features/payments/calls.sql.ts
 -- $1 caller text, $2 pool uuid
 PREPARE pool_to_pay_out AS
-  SELECT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) AS readable, p.contract_address AS contract,
+  SELECT (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract,
 (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",

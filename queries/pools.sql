@@ -146,7 +146,10 @@ LEFT JOIN LATERAL (
 -- src/features/pools/pools.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_detail AS
-  SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
+  SELECT CASE WHEN (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) THEN json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
 'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
@@ -178,7 +181,10 @@ LEFT JOIN LATERAL (
 -- src/features/pools/pools.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_yield AS
-  SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
+  SELECT CASE WHEN (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) THEN json_build_object(
     'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
     'claimableYield', greatest(coalesce(p.claimed_yield + v.claimable, p.total_yield) - p.claimed_yield, 0)::text,
     'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0),

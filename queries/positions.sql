@@ -46,7 +46,10 @@ LEFT JOIN LATERAL (
 -- src/features/positions/positions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_position AS
-  SELECT CASE WHEN o.pool_id IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+  SELECT CASE WHEN o.pool_id IS NOT NULL OR (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text)))
     THEN
 json_build_object('poolId', p.id, 'address', ($1::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
   'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text, 'claimed', coalesce(o.claimed, 0)::text,

@@ -104,7 +104,10 @@ ORDER BY id DESC LIMIT (SELECT ($4::bigint) + skipped FROM start, whole WHERE to
 PREPARE pool_transactions_asc AS
 SELECT list.data, list.next
 FROM
-pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($1::text)
+pools p CROSS JOIN LATERAL (SELECT (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS "seesAll" OFFSET 0) m
 LEFT JOIN LATERAL (
   SELECT * FROM
 (SELECT
@@ -127,7 +130,7 @@ CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::int
          AND pool_id = ($5::uuid) AND type = 'YIELD_CLAIM' AND (($4::text) IS NULL OR status = ($4::text)) AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id asc LIMIT ($2::integer) + 1) UNION ALL (SELECT id FROM transactions
     WHERE ($4::text) IN ('PENDING', 'EXPIRED') AND pool_id = ($5::uuid) AND status = ($4::text) AND status IN ('PENDING', 'EXPIRED') AND (($3::text) IS NULL OR type = ($3::text))
       AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id asc LIMIT ($2::integer) + 1)) merged ORDER BY id asc LIMIT ($2::integer) + 1) ordered) page
- JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m.pool_id IS NOT NULL
+ JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m."seesAll"
   UNION ALL
   SELECT * FROM
 (SELECT
@@ -150,7 +153,7 @@ CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::int
          AND account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE AND type = 'YIELD_CLAIM' AND (($4::text) IS NULL OR status = ($4::text)) AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id asc LIMIT ($2::integer) + 1) UNION ALL (SELECT id FROM transactions
     WHERE ($4::text) IN ('PENDING', 'EXPIRED') AND account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE AND status = ($4::text) AND status IN ('PENDING', 'EXPIRED') AND (($3::text) IS NULL OR type = ($3::text))
       AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id asc LIMIT ($2::integer) + 1)) merged ORDER BY id asc LIMIT ($2::integer) + 1) ordered) page
- JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE)
+ JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE)
 ) list ON true
 WHERE p.id = ($5::uuid);
 
@@ -159,7 +162,10 @@ WHERE p.id = ($5::uuid);
 PREPARE pool_transactions_desc AS
 SELECT list.data, list.next
 FROM
-pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($1::text)
+pools p CROSS JOIN LATERAL (SELECT (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS "seesAll" OFFSET 0) m
 LEFT JOIN LATERAL (
   SELECT * FROM
 (SELECT
@@ -182,7 +188,7 @@ CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::int
          AND pool_id = ($5::uuid) AND type = 'YIELD_CLAIM' AND (($4::text) IS NULL OR status = ($4::text)) AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id desc LIMIT ($2::integer) + 1) UNION ALL (SELECT id FROM transactions
     WHERE ($4::text) IN ('PENDING', 'EXPIRED') AND pool_id = ($5::uuid) AND status = ($4::text) AND status IN ('PENDING', 'EXPIRED') AND (($3::text) IS NULL OR type = ($3::text))
       AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id desc LIMIT ($2::integer) + 1)) merged ORDER BY id desc LIMIT ($2::integer) + 1) ordered) page
- JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m.pool_id IS NOT NULL
+ JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m."seesAll"
   UNION ALL
   SELECT * FROM
 (SELECT
@@ -205,7 +211,7 @@ CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::int
          AND account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE AND type = 'YIELD_CLAIM' AND (($4::text) IS NULL OR status = ($4::text)) AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id desc LIMIT ($2::integer) + 1) UNION ALL (SELECT id FROM transactions
     WHERE ($4::text) IN ('PENDING', 'EXPIRED') AND account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE AND status = ($4::text) AND status IN ('PENDING', 'EXPIRED') AND (($3::text) IS NULL OR type = ($3::text))
       AND id > ($6::uuid) AND id < ($7::uuid) ORDER BY id desc LIMIT ($2::integer) + 1)) merged ORDER BY id desc LIMIT ($2::integer) + 1) ordered) page
- JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE)
+ JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE account = ($1::text) AND NOT by_owner AND (pool_id = ($5::uuid)) IS TRUE)
 ) list ON true
 WHERE p.id = ($5::uuid);
 
@@ -361,14 +367,17 @@ CASE WHEN count(*) > ($6::integer) THEN (array_agg(page.id ORDER BY n))[($6::int
 -- $1 type text, $2 caller text, $3 pool uuid, $4 limit bigint, $5 offset bigint
 PREPARE list_pool_transactions AS
   SELECT
-    CASE WHEN m.pool_id IS NOT NULL THEN
+    CASE WHEN m."seesAll" THEN
 CASE WHEN ($1::text) IS NULL THEN p.deposit_count + p.withdrawal_count + p.claim_count
   WHEN ($1::text) = 'DEPOSIT' THEN p.deposit_count WHEN ($1::text) = 'WITHDRAWAL' THEN p.withdrawal_count
   WHEN ($1::text) = 'YIELD_CLAIM' THEN p.claim_count END
       ELSE (SELECT count(*)::int FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND (($1::text) IS NULL OR type = ($1::text))) END AS total,
     list.data, list.last
   FROM
-pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($2::text)
+pools p CROSS JOIN LATERAL (SELECT (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($2::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = p.id AND o.address = ($2::text))) AS "seesAll" OFFSET 0) m
 LEFT JOIN LATERAL (
   SELECT * FROM
 (SELECT coalesce(json_agg(json_build_object(
@@ -385,7 +394,7 @@ SELECT id FROM (
      ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) UNION ALL
     (SELECT id FROM transactions WHERE pool_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM')
      ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint))) merged
-ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m.pool_id IS NOT NULL
+ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m."seesAll"
   UNION ALL
   SELECT * FROM
 (SELECT coalesce(json_agg(json_build_object(
@@ -402,7 +411,7 @@ SELECT id FROM (
      ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) UNION ALL
     (SELECT id FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'YIELD_CLAIM' AND (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM')
      ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint))) merged
-ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE)
+ORDER BY id DESC LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE)
 ) list ON true
 WHERE p.id = ($3::uuid);
 
@@ -492,7 +501,10 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
   'final', coalesce(t.block_number <= (SELECT finalized_number FROM chain_cursor), false))::text END AS data
 FROM transactions t
 JOIN pools p ON p.id = t.pool_id
-CROSS JOIN LATERAL (SELECT t.account = ($1::text) OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = ($1::text)) AS readable) r WHERE t.tx_hash = ($2::text) ORDER BY NOT readable, t.log_index LIMIT 1;
+CROSS JOIN LATERAL (SELECT t.account = ($1::text) OR (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = t.pool_id AND o.address = ($1::text))) AS readable) r WHERE t.tx_hash = ($2::text) ORDER BY NOT readable, t.log_index LIMIT 1;
 
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 id uuid
@@ -508,4 +520,7 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
   'final', coalesce(t.block_number <= (SELECT finalized_number FROM chain_cursor), false))::text END AS data
 FROM transactions t
 JOIN pools p ON p.id = t.pool_id
-CROSS JOIN LATERAL (SELECT t.account = ($1::text) OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = ($1::text)) AS readable) r WHERE t.id = ($2::uuid);
+CROSS JOIN LATERAL (SELECT t.account = ($1::text) OR (
+EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = ($1::text))
+OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+  WHERE o.pool_id = t.pool_id AND o.address = ($1::text))) AS readable) r WHERE t.id = ($2::uuid);

@@ -100,3 +100,49 @@ describe('an endpoint that names a pool or a transaction', () => {
     expect(found.join(' ')).toBe(statuses);
   });
 });
+
+describe('a contract that is one pool', () => {
+  const HOLDER: [endpoint: string, status: number][] = [
+    ['GET /pools/{pool}', 200],
+    ['GET /pools/{pool}/yield', 200],
+    ['GET /pools/{pool}/position', 200],
+    ['GET /transactions?poolId={pool}', 200],
+    ['GET /transactions?order=asc&poolId={pool}', 200],
+    ['GET /transactions/by-id/{pending}', 200],
+    ['GET /pools/{pool}/calls/deposit?amount=1', 409],
+    ['PATCH /pools/{pool}', 403],
+    ['DELETE /pools/{pool}', 403],
+    ['DELETE /pools/{pool}/membership', 403],
+  ];
+
+  it('is open to everybody who has something in it, whoever made it, and to no other', async () => {
+    const { id, depositId } = await app.createPool(people.stranger, { type: 'cooperative' });
+    const path = (endpoint: string): Pick<Request, 'method' | 'url'> => {
+      const [method, url] = endpoint
+        .replaceAll('{pool}', id as string)
+        .replaceAll('{pending}', depositId as string)
+        .split(' ');
+      return { method: method as Request['method'], url };
+    };
+    const ask = async (as: SignedIn): Promise<[string, number][]> => {
+      const found: [string, number][] = [];
+      for (const [endpoint] of HOLDER) {
+        const body = endpoint.startsWith('PATCH') ? { autoCompound: true } : undefined;
+        found.push([endpoint, (await app.send({ ...path(endpoint), body, as })).status]);
+      }
+      return found;
+    };
+    await addPosition(app, id as string, people.payer.address, { balance: 7, deposited: 7 });
+    // Of other contracts, who has something in a pool of others reads what is his own.
+    expect(new Map(await ask(people.payer)).get('GET /pools/{pool}')).toBe(403);
+    await app.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, pools_by, pool_id)
+       VALUES ('cooperative', '${CONTRACTS.cooperative}', 0, 0, 'contract', '${id}')`,
+    );
+    expect(await ask(people.payer)).toEqual(HOLDER);
+    const { body } = await app.get(`/transactions?poolId=${id}`, people.payer);
+    expect([body.pagination.total, body.data[0].id]).toEqual([1, depositId]);
+    expect((await ask(people.member)).map(([, status]) => status)).toEqual(HOLDER.map(() => 403));
+    await app.sql('DELETE FROM chain_contracts');
+  });
+});

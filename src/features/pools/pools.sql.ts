@@ -96,9 +96,14 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
   { onStandby: true, chargedTo: 'caller' },
 );
 
-/** SQL: whether the address may read the pool, as its owner or a member. */
-export const isReader = (pool: string, address: string): string =>
-  `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})`;
+/**
+ * SQL: whether the address may read the pool: as its owner, a member or, of a contract that is one pool, as one who has
+ * something in it. Whoever asks first makes such a pool, and owns no more of it than others do.
+ */
+export const isReader = (pool: string, address: string): string => `(
+  EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})
+  OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
+    WHERE o.pool_id = ${pool} AND o.address = ${address}))`;
 
 export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_detail',

@@ -77,15 +77,15 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
 export const OUTSIDE = 'account = :caller AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**
- * For FROM: pool `p`, and `list` with the transactions that the caller may see: all for its owner and members (`m`),
+ * For FROM: pool `p`, and `list` with the transactions that the caller may see: all for its readers (`m`),
  * their own for outsiders who paid into it, nulls for others.
  */
 export const asReader = (whole: string, outside: string): string => `
-  pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :caller
+  pools p CROSS JOIN LATERAL (SELECT ${isReader('p.id', ':caller')} AS "seesAll" OFFSET 0) m
   LEFT JOIN LATERAL (
-    SELECT * FROM ${whole} whole WHERE m.pool_id IS NOT NULL
+    SELECT * FROM ${whole} whole WHERE m."seesAll"
     UNION ALL
-    SELECT * FROM ${outside} own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
+    SELECT * FROM ${outside} own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
   ) list ON true
   WHERE p.id = :pool`;
 
@@ -98,7 +98,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
   { pool: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
-      CASE WHEN m.pool_id IS NOT NULL THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
+      CASE WHEN m."seesAll" THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
         ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND (:type IS NULL OR type = :type)) END AS total,
       list.data, list.last
     FROM ${asReader(

@@ -1,4 +1,8 @@
-import { type Request, type TestApp, useApp } from '../support/app';
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, createServer } from 'node:net';
+import { LimitsSettings } from '#platform/limits/limits.settings';
+import { RateLimitStorage } from '#platform/limits/rate-limit.storage';
+import { type Request, type TestApp, until, useApp } from '../support/app';
 
 const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
 const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
@@ -224,4 +228,31 @@ describe('the window', () => {
       clock.mockRestore();
     }
   });
+});
+
+it('Redis is asked on another connection, once nothing arrives on one', async () => {
+  const ANSWERS: Record<string, string> = { info: '$15\r\nredis_version:7\r\n', ping: '+PONG\r\n' };
+  const sockets: Socket[] = [];
+  let isSilent = false;
+  const redis = createServer((socket) => {
+    sockets.push(socket);
+    socket
+      .on('error', () => undefined)
+      .on('data', (data) => {
+        if (isSilent && socket === sockets[0]) return;
+        for (const [, command] of data.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g))
+          socket.write(ANSWERS[command.toLowerCase()] ?? '+OK\r\n');
+      });
+  }).listen(0, '127.0.0.1');
+  await once(redis, 'listening');
+  const { port } = redis.address() as AddressInfo;
+  const storage = new RateLimitStorage({ ...new LimitsSettings(), REDIS_URL: `redis://127.0.0.1:${port}` });
+  await storage.onModuleInit();
+  expect(storage.status).toBe('connected');
+  isSilent = true;
+  await until(() => storage.status === 'disconnected');
+  await until(() => storage.status === 'connected');
+  storage.onApplicationShutdown();
+  for (const socket of sockets) socket.destroy();
+  await once(redis.close(), 'close');
 });

@@ -96,7 +96,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     this.client?.disconnect();
   }
 
-  /** Checks Redis. No request waits for this, so it waits for the ping's answer however long that takes. */
+  /** Checks Redis. No request waits for this, so it waits for the ping's answer as long as its connection lasts. */
   private async pingRedis(client: Redis | Cluster): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;

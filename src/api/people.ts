@@ -65,8 +65,13 @@ async function exportAll(client: Client, address: string): Promise<object> {
 async function deleteAll(client: Client, address: string): Promise<object> {
   const [{ stays }] = await run(client, DELETE_ACCOUNT, { address });
   for (let done = 1; done > 0;) [{ done }] = await run(client, GO_ON_DELETING, STEP);
-  process.stdout.write(`${address}: ${stays ? 'deleted, but for its pools in the ledger' : 'deleted'}\n`);
-  return { stays };
+  const { rows: waiting } = await client.query('SELECT FROM account_deletions WHERE address = $1', [address]);
+  const isComplete = waiting.length === 0;
+  const outcome = isComplete
+    ? 'deleted'
+    : 'being deleted: it waits for the indexer, and the API goes on with it';
+  process.stdout.write(`${address}: ${outcome}${stays ? ', but for its pools in the ledger' : ''}\n`);
+  return { stays, isComplete };
 }
 
 main().catch((error: Error) => {

@@ -37,6 +37,15 @@ describe('a session', () => {
     const { status, body } = await app.send({ method: 'POST', url, as });
     return [status, body];
   };
+  it('of a user whose row is gone is revoked, before the feed of sessions says so', async () => {
+    const user = await app.signIn();
+    await lives(user);
+    await app.sql('DELETE FROM users WHERE id = $1', [user.user.id]);
+    for (const url of ['/auth/me', '/users/me']) {
+      const answer = await app.get(url, user);
+      expect([answer.status, answer.body]).toEqual(INVALID);
+    }
+  });
   const again = (user: SignedIn): Promise<SignedIn> => app.signIn(user.wallet);
 
   it.each(['/auth/logout', '/api/auth/logout'])('ends by %s, at once, and no other does', async (url) => {

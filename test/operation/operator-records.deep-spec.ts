@@ -44,13 +44,27 @@ describe('commands of operators', () => {
     const exported = await app.get('/users/me/export?limit=500', user);
     expect(lines.map((line) => JSON.parse(line) as object)).toEqual(exported.body.data);
     expect(stdout).toContain(id);
-    await run('api/people.ts', ['delete', user.wallet.address]);
+    const deleted = await run('api/people.ts', ['delete', user.wallet.address]);
+    expect(deleted.stdout).toBe(`${user.address}: deleted, but for its pools in the ledger\n`);
     // Another process has ended the session: this one hears of it.
     await until(async () => (await app.get('/users/me', user)).status === 401);
     expect(await readRecords(app.database.url, 2)).toEqual([
       expect.objectContaining({ command: 'people delete', arguments: user.address }),
       expect.objectContaining({ command: 'people export', result: { rows: lines.length } }),
     ]);
+  });
+
+  it('say when a deletion is not complete', async () => {
+    const user = await app.signIn();
+    await app.sql(`
+      CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN NEW.waits_until := ''infinity''; RETURN NEW; END';
+      CREATE TRIGGER later BEFORE INSERT ON account_deletions FOR EACH ROW EXECUTE FUNCTION later()`);
+    const { stdout } = await run('api/people.ts', ['delete', user.address]);
+    await app.sql('DROP FUNCTION later CASCADE');
+    expect(stdout).toContain('being deleted: it waits for the indexer');
+    const [record] = await readRecords(app.database.url, 1);
+    expect(record.result).toMatchObject({ isComplete: false });
   });
 
   it('migrate with a record only if there was a migration to run', async () => {

@@ -115,6 +115,9 @@ describe('schema', () => {
     return { url: url.href, drop };
   }
 
+  it('generates ids in a migration by a function that the database has', () =>
+    expect(source.driver).toMatchObject({ uuidGenerator: 'gen_random_uuid()' }));
+
   it('needs no superuser', async () => {
     const owned = await open(await ownedDatabase());
     const [{ rolsuper }] = await owned.query<{ rolsuper: boolean }[]>(

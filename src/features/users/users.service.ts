@@ -27,7 +27,7 @@ export class UsersService {
   async profile({ userId, exp, chainId }: Session): Promise<JsonText<Profile>> {
     const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
     const row = await this.database.read(PROFILE, { user: userId, ...token });
-    if (!row) throw invalidToken();
+    if (!row) throw invalidToken('token_revoked');
     return new JsonText(row.data);
   }
 }

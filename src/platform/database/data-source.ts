@@ -96,6 +96,8 @@ export function dataSourceOptions(
     applicationName: application,
     poolSize: application === 'api' ? poolSizes(total).typeorm : total,
     installExtensions: false,
+    // The default is a function of an extension that the database does not have.
+    uuidExtension: 'pgcrypto',
     entities: [path.join(__dirname, '../..', '**', '*.entity.{ts,js}')],
     migrations: [path.join(__dirname, '../../..', 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',

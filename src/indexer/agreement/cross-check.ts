@@ -75,14 +75,23 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   );
 }
 
-const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+const sameValues = (a: unknown[], b: unknown[]): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
 
-/** What receipts prove of an event. Transactions are named by the node alone, and not every node counts logs by block. */
-const provenOf = (event: ChainEvent): ChainEvent => ({ ...event, txHash: '', logIndex: 0 });
+/**
+ * What receipts prove of the events of a contract without numbers, in any order. Transactions are named by the node alone;
+ * and some nodes count logs by transaction, or from 1, of which the order and the number of an event are made.
+ */
+const provenOf = (events: ChainEvent[]): string[] =>
+  events.map((event) => JSON.stringify({ ...event, txHash: '', logIndex: 0, seq: 0 })).sort();
 
 /** Whether the events are the same, as far as that can be proven. */
 export const sameEvents = (some: ChainEvent[], others: ChainEvent[]): boolean =>
-  JSON.stringify(some.map(provenOf)) === JSON.stringify(others.map(provenOf));
+  sameValues(provenOf(some), provenOf(others));
+
+/** In the order of the chain. */
+export const inOrder = (events: ChainEvent[]): ChainEvent[] =>
+  [...events].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 
 /** Whether other events of these contracts are said to be in the same blocks than those that are proven. */
 export function contradicts(theirs: BlockBatch, batch: BlockBatch, proven?: ReadonlySet<string>): boolean {
@@ -104,3 +113,14 @@ export const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony
       ? each
       : { ...each, stance: 'differs', claim: claimOf(each.batch) },
   );
+
+/** The same, where an endpoint that differs does so only in how it counts the logs of contracts whose events are proven. */
+export function countedAlike(each: Testimony, batch: BlockBatch, proven?: ReadonlySet<string>): Testimony {
+  const { stance, batch: theirs } = each;
+  if (!proven || stance !== 'differs' || theirs?.to.hash !== batch.to.hash) return each;
+  if (contradicts(theirs, batch, proven)) return each;
+  const others = theirs.events.filter(({ contract }) => !proven.has(contract));
+  const ours = batch.events.filter(({ contract }) => proven.has(contract));
+  const counted = { ...theirs, events: inOrder([...others, ...ours]) };
+  return compared([{ endpoint: each.endpoint, stance: 'agrees', batch: counted }], batch)[0];
+}

@@ -12,7 +12,7 @@ import type { Tag } from '#indexer/reading/tags';
 import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, contradicts, testify, verdict } from './cross-check';
+import { Disagreement, type Testimony, contradicts, countedAlike, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
@@ -168,7 +168,8 @@ export class RpcEndpoints {
     { reader, batch, testimonies, isAside, asked, proven }: Reading,
     sequence: SequenceCheck,
   ): BlockBatch {
-    const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
+    const counted = testimonies.map((each) => countedAlike(each, batch, proven));
+    const heard = counted.filter(({ endpoint, batch: theirs, stance }) => {
       if (stance !== 'differs' || !theirs) return true;
       if (!hasGap(sequence, theirs) && !contradicts(theirs, batch, proven)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');

@@ -142,11 +142,28 @@ describe('the proof of a block', () => {
     ]);
     expect(await prove(header, events)).toEqual([CONTRACT]);
     await expect(prove(header, events.slice(1))).rejects.toThrow(WrongEvents);
-    await expect(prove(header, [...events].reverse())).rejects.toThrow(WrongEvents);
     await expect(prove(header, [...events, events[0]])).rejects.toThrow('are not those of the receipts');
     await expect(prove(header, [])).rejects.toThrow('are left out');
     const other = events.map((event) => ({ ...event, amount: '5' }));
     await expect(prove(header, other)).rejects.toThrow(WrongEvents);
+  });
+
+  it.each([
+    ['by transaction', [1, 0]],
+    ['from 1', [3, 4]],
+  ])('has the order of the receipts where the reader counts logs %s', async (_, indexes) => {
+    const logs = [[logOf(OTHER, 1n)], [], [logOf(OTHER, 2n), logOf(CONTRACT, 3n)], [logOf(CONTRACT, 4n)]];
+    const { header, receipts, events } = await block(logs, FULL_BLOOM);
+    answers = [gives(receipts)];
+    const other = events.map((event, i) => ({ ...event, logIndex: indexes[i], seq: 100 + indexes[i] }));
+    for (const given of [other, [...other].reverse()])
+      expect((await proof.prove(reading(header, given))).batch.events).toEqual(events);
+  });
+
+  it('asks for each receipt where the list of a block is not whole', async () => {
+    const { header, receipts, events } = await block([[logOf(CONTRACT, 1n)], []], FULL_BLOOM);
+    answers = [(method, i) => (method === 'eth_getBlockReceipts' ? receipts.slice(1) : receipts[i])];
+    expect(await prove(header, events)).toEqual([CONTRACT]);
   });
 
   it('asks for receipts one by one where an endpoint has no other way', async () => {

@@ -1,12 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { sameEvents } from '#indexer/agreement/cross-check';
+import { inOrder, sameEvents } from '#indexer/agreement/cross-check';
 import { Patience } from '#indexer/agreement/patience';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { WrongEvents } from '#indexer/agreement/sequence-check';
 import type { BlockBatch } from '#indexer/reading/block-batch';
+import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import type { ContractStanding } from '#indexer/reporting/contract-metrics';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -67,12 +68,16 @@ export class BlockProof {
     });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;
+    const events = new Map<ChainEvent, ChainEvent>();
     const reason =
-      headers.length > 0 ? await this.check(reader, batch, headers, unnumbered) : 'far from the head';
+      headers.length > 0 ? await this.check(reader, batch, headers, unnumbered, events) : 'far from the head';
     const standing: Standing =
       reason === undefined ? { completeness: 'receipts' } : { completeness: 'agreement', unproven: reason };
     for (const contract of unnumbered) this.standings.set(contract, standing);
-    return { ...reading, proven: new Set(reason === undefined ? unnumbered : []) };
+    const proven = new Set(reason === undefined ? unnumbered : []);
+    if (events.size === 0) return { ...reading, proven };
+    const counted = inOrder(batch.events.map((event) => events.get(event) ?? event));
+    return { ...reading, batch: { ...batch, events: counted }, proven };
   }
 
   /** @returns why nothing is proven, undefined if all is */
@@ -81,6 +86,7 @@ export class BlockProof {
     batch: BlockBatch,
     headers: RawHeader[],
     contracts: string[],
+    counted: Map<ChainEvent, ChainEvent>,
   ): Promise<string | undefined> {
     const altered = headers.find((header) => !isAuthentic(header));
     if (altered) {
@@ -100,7 +106,7 @@ export class BlockProof {
       if (open.length === 0) continue;
       const receipts = await this.receipts(reader, header);
       if (!receipts) return 'receipts of this chain are hidden, or encoded in a way of their own';
-      for (const contract of open) this.compare(contract, header, receipts, own);
+      for (const contract of open) this.compare(contract, header, receipts, own, counted);
     }
     this.patience.forgetAll();
     return undefined;
@@ -117,13 +123,16 @@ export class BlockProof {
     const others = this.endpoints.all.filter((each) => each !== reader && each.heard);
     let wrong: WatchedEndpoint | undefined;
     for (const endpoint of [reader, ...others]) {
-      const given = await askReceipts(endpoint, header);
-      const receipts = given && (await provenReceipts(header, given));
-      if (receipts) {
-        this.chain.roots = true;
-        return receipts;
+      // An endpoint that leaves out some of a block's receipts may have each of them.
+      for (const isWhole of [true, false]) {
+        const given = await askReceipts(endpoint, header, isWhole);
+        const receipts = given && (await provenReceipts(header, given));
+        if (receipts) {
+          this.chain.roots = true;
+          return receipts;
+        }
+        if (given) wrong ??= endpoint;
       }
-      if (given) wrong ??= endpoint;
     }
     if (wrong)
       this.mustHold(
@@ -137,7 +146,8 @@ export class BlockProof {
     contract: string,
     header: RawHeader,
     receipts: ProvenReceipts,
-    given: BlockBatch['events'],
+    given: ChainEvent[],
+    counted: Map<ChainEvent, ChainEvent>,
   ): void {
     const proven = eventsOf(contract, header, receipts, this.adapters.decode);
     // Nobody can prove these, or that there are none.
@@ -146,7 +156,13 @@ export class BlockProof {
       this.bloomsLie = true;
       this.logger.warn('blooms of this chain leave out logs: all receipts are read instead');
     }
-    if (sameEvents(proven, own)) return;
+    if (sameEvents(proven, own)) {
+      // The reader may count logs in a way of its own. The order of those in the receipts is proven.
+      const isCounted = proven.every(({ logIndex }, i) => logIndex === own[i].logIndex);
+      // Which of them stands for which does not matter: all are replaced.
+      if (!isCounted) own.forEach((event, i) => counted.set(event, proven[i]));
+      return;
+    }
     const found = `${own.length} instead of ${proven.length}`;
     const what = own.length < proven.length ? 'are left out' : 'are not those of the receipts';
     throw new WrongEvents(

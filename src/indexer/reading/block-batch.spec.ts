@@ -60,6 +60,15 @@ describe('logs', () => {
     ).toEqual([first, expect.objectContaining({ logIndex: '0x1' })]);
   });
 
+  it('in capitals are the same', () => {
+    const hash = `0x${'a'.repeat(64)}`;
+    const small = whole({ topics: [hash], blockHash: hash, transactionHash: hash });
+    const capital = `0x${'A'.repeat(64)}`;
+    const large = whole({ topics: [capital], blockHash: capital, transactionHash: capital });
+    expect(own(large)).toEqual([small]);
+    expect(own(small, large)).toHaveLength(1);
+  });
+
   it.each<[string, Partial<RawLog>]>([
     ['transaction', { transactionHash: `0x${'2'.repeat(64)}` }],
     ['topics', { topics: [`0x${'2'.repeat(64)}`] }],

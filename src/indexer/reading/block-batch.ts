@@ -62,6 +62,19 @@ export function linkBlocks(
   return blocks;
 }
 
+/** Some nodes write hashes and topics in capitals. */
+function lowerCase(log: RawLog): RawLog {
+  const { topics, blockHash, transactionHash } = log;
+  if (!CAPITALS.test(topics.join('') + blockHash + transactionHash)) return log;
+  return {
+    ...log,
+    topics: topics.map((topic) => topic.toLowerCase()),
+    blockHash: blockHash.toLowerCase(),
+    transactionHash: transactionHash.toLowerCase(),
+  };
+}
+const CAPITALS = /[A-F]/;
+
 const contentOf = ({ address, transactionHash, topics, data }: RawLog): string =>
   [address, transactionHash, ...topics, data].join().toLowerCase();
 
@@ -94,9 +107,10 @@ export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: n
   if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
   const own = new Set(contracts);
   const unique = new Map<number, RawLog>();
-  for (const log of logs) {
-    if (log?.blockNumber === null || log?.blockHash === null) continue;
-    checkLog(log);
+  for (const each of logs) {
+    if (each?.blockNumber === null || each?.blockHash === null) continue;
+    checkLog(each);
+    const log = lowerCase(each);
     const number = Number(log.blockNumber);
     if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
     const place = number * MAX_PLACES + Number(log.logIndex);

@@ -66,7 +66,12 @@ export function toBlock(raw: RawBlock): Block {
   const { number, hash, parentHash, timestamp } = raw;
   if (!QUANTITY.test(number) || !HASH.test(hash) || !HASH.test(parentHash) || !QUANTITY.test(timestamp))
     throw new MalformedAnswer('the node sent an invalid block');
-  return { number: Number(number), hash, parentHash, time: Number(timestamp) };
+  return {
+    number: Number(number),
+    hash: hash.toLowerCase(),
+    parentHash: parentHash.toLowerCase(),
+    time: Number(timestamp),
+  };
 }
 
 /** The fields of a log are stored in the database, so they have to be valid. @throws MalformedAnswer */

@@ -102,6 +102,19 @@ describe('Rpc', () => {
 
   const refuse = ([{ id }]: Call[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
 
+  it('knows an answer whose id is a text', async () => {
+    const texts = json((sent) => answers(sent).map((each) => ({ ...each, id: String((each as Call).id) })));
+    replies = [texts];
+    expect(await rpc.batch(callsOf(2))).toEqual(['m0', 'm1']);
+    expect(retries).toEqual([]);
+  });
+
+  it('is not sent on to another address', async () => {
+    replies = Array.from({ length: 2 }, () => (response) => response.writeHead(308, { location: url }).end());
+    expect(await rpc.call('a')).toBe('a');
+    expect(retries).toEqual(['network', 'network']);
+  });
+
   it('takes a result beside an empty error', async () => {
     replies = [json(([{ id }]) => ({ jsonrpc: '2.0', id, result: 'well', error: null }))];
     expect(await rpc.call('a')).toBe('well');

@@ -52,7 +52,8 @@ export const isThrottled = (error: unknown): boolean =>
 export type Call = [method: string, params: unknown[]];
 
 interface RpcResponse {
-  id?: number;
+  /** Some nodes send it as a text. */
+  id?: number | string | null;
   result?: unknown;
   error?: { code?: number; message?: string; data?: unknown } | null;
 }
@@ -228,12 +229,12 @@ export class Rpc {
     const { length } = calls;
     const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, answerMs);
     const list = (Array.isArray(answers) ? answers : [answers]).filter(isResponse);
-    const byId = new Map(list.map((answer) => [answer.id, answer]));
+    const byId = new Map(list.map((answer) => [Number(answer.id), answer]));
     // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.
     const [first] = list;
     const isWhole = !isOne && !Array.isArray(answers);
     const whole =
-      first?.error && list.length === 1 && (isWhole || !requests.some(({ id }) => id === first.id));
+      first?.error && list.length === 1 && (isWhole || !requests.some(({ id }) => id === Number(first.id)));
     if (isWhole && first && 'result' in first) throw new BatchRefused(true);
     const results = requests.map(({ id, method }) => {
       const answer = byId.get(id) ?? (whole ? first : undefined);

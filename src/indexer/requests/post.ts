@@ -41,6 +41,8 @@ export async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
+      // As the API does: what is asked goes to the configured addresses alone.
+      redirect: 'error',
       signal: AbortSignal.timeout(answerMs),
     });
     text = await readBounded(response, MAX_ANSWER_BYTES);

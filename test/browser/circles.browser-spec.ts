@@ -232,23 +232,3 @@ it('a pool in a vault is paid and taken out of with what it has earned, by the c
   await look(page);
   expect(await bench.differences()).toEqual([]);
 });
-
-it('a pool in savings of others is paid, rewarded and taken out of, by the calls that the service builds', async () => {
-  const wallet = await bench.richWallet(THOUSAND);
-  const page = await signedIn(wallet, DESKTOP);
-  await payInto(page, savings);
-  // What can be claimed there nobody knows before.
-  expect(await offers(page)).toEqual(['Deposit', 'Withdraw', 'Claim']);
-  await fund(bench.keeper, bench.deployment.token, savings, parseEther('10'));
-  const args = [wallet.account.address, parseEther('10')];
-  const reward = { abi: artifacts.AccountSavings.abi, address: savings, functionName: 'reward', args };
-  expect((await receiptOf(bench.keeper, await bench.keeper.writeContract(reward))).status).toBe('success');
-  await press(page, 'Claim');
-  await done(page, 'The yield is in your wallet.');
-  await page.getByText('Yield claimed').first().waitFor();
-  await takeOut(page, '15');
-  await page.locator('[data-field="held"]', { hasText: /^25$/ }).waitFor();
-  expect(await gained(wallet)).toBe('-16');
-  await look(page);
-  expect(await bench.differences()).toEqual([]);
-});

@@ -1,9 +1,7 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { SessionFeed } from '#features/access/session-feed';
 import { createApp } from '#api/app.setup';
-import { drain } from '#api/shutdown';
 import { type SignedIn, settings, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { addTransaction } from '../support/ledger';
@@ -149,16 +147,6 @@ it('has no gap and no repetition for clients that come while much happens', asyn
   expect(ids(first)).toEqual(all);
 });
 
-it('has a stream without events resume where it was opened', async () => {
-  const first = await follow(owner);
-  await until(() => first.lastEventId !== '');
-  first.close();
-  const missed = await pay();
-  const again = await follow(owner, { headers: { 'last-event-id': first.lastEventId } });
-  await until(() => again.events.length === 1);
-  expect(ids(again)).toEqual([missed]);
-});
-
 it('says reload to who was left behind, and for what is no id', async () => {
   const old = await follow(owner);
   await until(() => old.lastEventId !== '');
@@ -272,19 +260,4 @@ it('ends streams of sessions that end', async () => {
   // If the database told of the end too late, it is for a sweep.
   jest.restoreAllMocks();
   await until(() => reader.ended);
-});
-
-it('ends streams when the process drains, and clients go on elsewhere', async () => {
-  const leaving: NestFastifyApplication = await createApp(settings(app.database.url));
-  await leaving.listen(0, '127.0.0.1');
-  const { port } = leaving.getHttpServer().address() as AddressInfo;
-  const reader = await follow(owner, { port });
-  await until(() => reader.lastEventId !== '');
-  const drained = drain(leaving, 0);
-  await until(() => reader.ended);
-  await drained;
-  const missed = await pay();
-  const again = await follow(owner, { headers: { 'last-event-id': reader.lastEventId } });
-  await until(() => again.events.length === 1);
-  expect(ids(again)).toEqual([missed]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TEN } from '../support/app';
 import { Fleet, report } from '../support/processes/fleet';
-import { newWallet, siweMessage } from '../support/wallet';
+import { newWallet } from '../support/wallet';
 import { HttpClient, named, signIn, tally } from './http';
 
 const TIMES = 200;
@@ -21,31 +21,6 @@ describe('the same request 200 times at once over all replicas', () => {
 
   const everywhere = <T>(send: (client: HttpClient) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: TIMES }, (_, i) => send(clients[i % clients.length])));
-
-  it('signs in once with one nonce', async () => {
-    const wallet = newWallet();
-    const { body } = await clients[0].send('/auth/nonce');
-    const message = siweMessage({ address: wallet.address, nonce: body.nonce as string });
-    const signature = await wallet.signMessage({ message });
-    const answers = await everywhere((client) =>
-      client.send('/auth/verify', { method: 'POST', body: { message, signature } }),
-    );
-    report('one nonce', { 'verified at once': TIMES, ...named(tally(answers)) });
-    const { 200: successes, 401: refusals = 0, 503: shed = 0 } = tally(answers);
-    expect(successes).toBe(1);
-    expect(refusals + shed).toBe(TIMES - 1);
-    for (const { status, body: refusal } of answers)
-      if (status === 401)
-        expect(refusal).toEqual({
-          success: false,
-          error: 'Authentication failed',
-          message: 'Authentication failed',
-          code: 'authentication_failed',
-        });
-    const users = await fleet.sql('SELECT FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
-    expect(users).toHaveLength(1);
-    expect(await fleet.sql('SELECT FROM nonces')).toHaveLength(0);
-  });
 
   it('creates one pool under one Idempotency-Key', async () => {
     const { token } = await signIn(clients[0]);

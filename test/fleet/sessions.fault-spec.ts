@@ -72,19 +72,6 @@ describe('a session that is ended at one replica', () => {
     }
   });
 
-  it('ends together with hundreds of others', async () => {
-    const callers: Caller[] = [];
-    for (let i = 0; i < 10; i++) callers.push(...(await Promise.all(Array.from({ length: 30 }, warm))));
-    const stays = await warm();
-    const end = async (caller: Caller, i: number): Promise<void> => {
-      const ended = await logout(caller, i % 3 ? '/auth/logout' : '/auth/logout/all', clients[i % 2]);
-      await note(refused(clients[(i + 1) % 2], caller, ended));
-    };
-    // As many at once as a slow machine answers within the limits of production.
-    while (callers.length > 0) await Promise.all(callers.splice(0, 30).map(end));
-    await known(stays);
-  });
-
   it('ends even if the connection that brings the news is cut, again and again', async () => {
     const stays = await warm();
     const callers = await Promise.all(Array.from({ length: 10 }, warm));

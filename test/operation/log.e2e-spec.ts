@@ -79,23 +79,6 @@ describe('the log', () => {
     expect(lines.slice(before).join('')).not.toContain(user.token.split('.')[2]);
   });
 
-  it('names the trace of a valid traceparent, and of no other', async () => {
-    const [traceId, parentId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
-    const before = lines.length;
-    for (const traceparent of [
-      `00-${traceId}-${parentId}-01`,
-      `00-${traceId}-${parentId}-01-more`,
-      undefined,
-    ])
-      await app.get('/health', undefined, traceparent ? { traceparent } : {});
-    const requests = linesOfRequests(lines.slice(before)).filter(({ msg }) => msg === 'request');
-    expect(requests.map((line) => [line.traceId, line.parentId])).toEqual([
-      [traceId, parentId],
-      [undefined, undefined],
-      [undefined, undefined],
-    ]);
-  });
-
   it('of probes is for who looks for it, and that of a long path is short', async () => {
     const before = lines.length;
     for (const path of ['/health', '/health/live', '/health/ready', '/metrics', '/config'])

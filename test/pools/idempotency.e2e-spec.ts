@@ -101,28 +101,6 @@ it('a refused request leaves the key free', async () => {
   expect((await create(key)).status).toBe(201);
 });
 
-it('one of several simultaneous requests with a key creates a pool; the others get its answer, or 409', async () => {
-  const owner = await app.signIn();
-  for (let round = 0; round < 5; round++) {
-    const key = newKey();
-    const requests = Array.from({ length: 10 }, () => create(key, {}, owner));
-    const answers = await Promise.all(requests);
-    const made = answers.filter(({ status }) => status === 201);
-    expect(made.length).toBeGreaterThan(0);
-    for (const { body } of made) expect(body).toEqual(made[0].body);
-    for (const { status, body } of answers.filter(({ status }) => status !== 201)) {
-      expect(status).toBe(409);
-      expect(body).toEqual({
-        success: false,
-        error: 'A request with this Idempotency-Key is still running',
-        code: 'idempotency_in_progress',
-      });
-    }
-    expect(await total(owner)).toBe(round + 1);
-    expect((await create(key, {}, owner)).body).toEqual(made[0].body);
-  }
-});
-
 it('while the first request is running the second is 409', async () => {
   const key = newKey();
   await app.whileUnderWay(user, key, async () => {

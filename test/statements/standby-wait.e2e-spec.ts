@@ -111,14 +111,6 @@ it('a write whose commit waits is 503 outcome_unknown in time, its key 409 until
   expect(await pools()).toEqual([body.data.id]);
 });
 
-it('a write without a key may be done after its 503', async () => {
-  await waitForStandby(true);
-  const { answer } = await waiting();
-  expect(told(await answer)).toEqual(UNKNOWN);
-  await waitForStandby(false);
-  await until(async () => (await pools()).length === 1);
-});
-
 it.each([
   ['the server ends the session', 'pg_terminate_backend'],
   ['an operator ends the wait', 'pg_cancel_backend'],
@@ -156,24 +148,6 @@ it('the client asks with its key until it has the answer', async () => {
   const { id } = await created;
   expect(await pools()).toEqual([id]);
   expect(new Set(statuses)).toEqual(new Set([503, 409, 201]));
-});
-
-it('the client names the key when its time is over', async () => {
-  // Enough for several attempts after the first one, which takes two seconds.
-  const client = new SavingsClient({
-    baseUrl: `http://127.0.0.1:${app.port}`,
-    retry: { maxTotalMs: 5000 },
-  });
-  await client.tokens.set(user.token);
-  await waitForStandby(true);
-  const error = (await client.pools
-    .create({ type: 'individual', initialDeposit: TEN })
-    .catch((thrown: unknown) => thrown)) as { code: string; idempotencyKey: string };
-  expect(['idempotency_in_progress', 'outcome_unknown']).toContain(error.code);
-  await waitForStandby(false);
-  const { idempotencyKey } = error;
-  const { id } = await client.pools.create({ type: 'individual', initialDeposit: TEN }, { idempotencyKey });
-  expect(await pools()).toEqual([id]);
 });
 
 it('a transaction of a module that loses its connection between statements is 503 too', async () => {

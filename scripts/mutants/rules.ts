@@ -954,7 +954,7 @@ const TRANSACTIONS: Mutant[] = [
     + div(o.balance * (w.last_per_unit - f.per_unit), \${SCALE}), 0)\``,
     replace: `coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight
     + o.balance * (w.last_per_unit - f.per_unit), \${SCALE}), 0)\``,
-    tests: ['test/transactions/positions', 'test/transactions/positions-contract'],
+    tests: ['test/transactions/positions'],
   },
   {
     id: 'call-of-the-payer',

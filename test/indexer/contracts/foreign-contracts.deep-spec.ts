@@ -1,13 +1,10 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { compile } from '../../../scripts/compile-contracts';
-import { indexerSettings } from '../../support/app';
-import { eventually, useChain } from '../../support/chain/chain-bench';
+import { until } from '../../support/app';
+import { useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
 
@@ -19,7 +16,6 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   const operators = new Operators(bench);
   const unit = 10n ** BigInt(decimals);
   let [coin, savings, clubs]: Address[] = [];
-  let app: NestFastifyApplication | undefined;
 
   const toSavings = (client: DevClient, name: string, ...args: unknown[]) =>
     call(client, { ...artifacts.AccountSavings, address: savings }, name, ...args);
@@ -28,17 +24,6 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
 
   const poolAt = (owner: DevClient, contract: Address, deposit?: bigint): Promise<string> =>
     addPool(bench, owner, { type: contract === savings ? 'individual' : 'cooperative', contract, deposit });
-
-  const start = async (): Promise<void> => {
-    app = await createIndexer(
-      indexerSettings(bench.database.url, { ...bench.settings() }),
-      pino({ level: 'silent' }),
-    );
-  };
-  const stop = async (): Promise<void> => {
-    await app?.close();
-    app = undefined;
-  };
 
   /** Of each account what it holds in units, and has been paid, by pool. */
   const positions = async (): Promise<Record<string, string[]>> => {
@@ -49,16 +34,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     );
     return Object.fromEntries(rows.map(({ id, held }) => [id, held]));
   };
-  const state = async (): Promise<unknown[]> => [
-    await positions(),
-    ...(await operators.rows([
-      `SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index`,
-      'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
-      'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
-      'SELECT * FROM pool_names ORDER BY contract, name',
-      'SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM pool_totals GROUP BY 1 ORDER BY 1',
-    ])),
-  ];
+  const state = () => bench.state();
   beforeAll(async () => {
     const [owner] = [bench.owner];
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
@@ -77,13 +53,13 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       }
     await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
   });
-  afterEach(stop);
+  afterEach(() => bench.leave());
 
   it('are followed to the unit: deposits, withdrawals, members, claims with a fee', async () => {
     const { saver, other, owner } = bench;
     const own = await poolAt(saver, savings, 5n * unit);
     const club = await poolAt(saver, clubs, 7n * unit);
-    await start();
+    const indexer = await bench.follow();
     await toSavings(saver, 'save', 5n * unit);
     await toSavings(saver, 'unsave', 2n * unit + 1n);
     await toSavings(owner, 'reward', saver.account.address, 1000n);
@@ -108,7 +84,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       { kind: 'YieldClaimed', fee: '100' },
       { kind: 'YieldClaimed', fee: '5' },
     ]);
-    const anomalies = (await app!.get(IndexerTelemetry).anomalies.get()).values;
+    const anomalies = (await indexer.get(IndexerTelemetry).anomalies.get()).values;
     expect(anomalies.filter(({ value }) => value > 0)).toEqual([]);
     // What was announced is what was paid.
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
@@ -119,7 +95,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
 
   it('find pools that are made in the service after their events, the first first', async () => {
     const { other } = bench;
-    await start();
+    await bench.follow();
     await toClubs(other, 'createPool', 'second');
     await toClubs(other, 'createPool', 'third');
     await toClubs(other, 'pay', 2n, 2n * unit);
@@ -130,52 +106,15 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect(await bench.sql(unknown)).toEqual([{ count: 5 }]);
     const second = await poolAt(other, clubs);
     const held = async (id: string): Promise<string[] | undefined> => (await positions())[id];
-    await eventually(
-      'its money',
-      () => held(second),
-      (found) => found !== undefined,
-    );
+    await until(async () => (await held(second)) !== undefined);
     const third = await poolAt(other, clubs);
     const own = await poolAt(other, savings);
     await bench.mine(1);
-    await eventually(
-      'no event without a pool',
-      () => bench.sql(unknown),
-      ([{ count }]) => count === 0,
-    );
+    await until(async () => (await bench.sql(unknown))[0].count === 0);
     expect([await held(second), await held(third), await held(own)]).toEqual(
       [2n, 3n, 4n].map((paid) => [`other ${paid * unit} ${paid * unit} 0 0`]),
     );
     expect(await operators.verified()).toEqual([]);
-  });
-
-  it('go back and forth with the chain, and are made anew from their events', async () => {
-    const { saver, other } = bench;
-    const club = await poolAt(saver, clubs);
-    await start();
-    await bench.atHead();
-    const before = await state();
-    await toClubs(saver, 'createPool', 'fourth');
-    await toClubs(other, 'pay', 4n, unit);
-    await bench.atHead();
-    expect((await positions())[club]).toEqual([`other ${unit} ${unit} 0 0`]);
-    await bench.rpc('anvil_reorg', 2, []);
-    await bench.mine(1);
-    await bench.atHead();
-    expect(await state()).toEqual(before);
-    await toClubs(saver, 'createPool', 'fourth, again');
-    await toClubs(saver, 'pay', 4n, 2n * unit);
-    await bench.atHead();
-    expect((await positions())[club]).toEqual([`saver ${2n * unit} ${2n * unit} 0 0`]);
-    await stop();
-    const after = await state();
-    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
-    expect(await state()).toEqual(after);
-    await operators.rewind((await bench.cursor())!.number - 3);
-    expect((await bench.sql('SELECT FROM pool_names WHERE pool_id = $1', [club])).length).toBe(0);
-    await start();
-    await bench.atHead();
-    expect(await state()).toEqual(after);
   });
 
   it.each([

@@ -1,35 +1,37 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
-import pino from 'pino';
 import { type Abi, type Address, maxUint256 } from 'viem';
-import { type DevClient, artifacts, deploy, devAccount } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
-import { type Response, type SignedIn, TEN, TestApp, indexerSettings, until } from '../../support/app';
-import { ChainBench } from '../../support/chain/chain-bench';
+import { type Response, type SignedIn, TEN, until } from '../../support/app';
+import { useService } from '../../support/chain/chain-bench';
 import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
-import type { Wallet } from '../../support/wallet';
 
 const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 
 /** Several pools in a place of one, as from before anybody followed the contract; and pools that are cancelled meanwhile. */
 describe('pools of contracts that name them', () => {
-  const bench = new ChainBench();
-  const app = new TestApp();
-  let indexer: NestFastifyApplication | undefined;
   let [clubs, savings, vault, kitty]: Address[] = [];
+  const { bench, app, signIn } = useService(
+    async ({ owner, saver, other, deployment: { token }, further }) => {
+      const made: Address[] = [];
+      for (const artifact of [artifacts.Clubs, artifacts.AccountSavings, artifacts.Kitty])
+        made.push((await deploy(owner, artifact, [token])).address.toLowerCase() as Address);
+      [clubs, savings, kitty] = made;
+      vault = (await deploy(owner, compiled.PlainVault, [token, 0])).address.toLowerCase() as Address;
+      further.push(['cooperative:clubs+', clubs], ['individual:accounts+', savings]);
+      further.push(['cooperative:erc4626-pool+', vault], ['cooperative:kitty+', kitty]);
+      const coin = { ...compiled.Coin, address: token };
+      for (const client of [saver, other]) {
+        await call(client, coin, 'mint', client.account.address, 10n ** 21n);
+        for (const spender of [...made, vault]) await call(client, coin, 'approve', spender, maxUint256);
+      }
+    },
+  );
   let [saver, other]: SignedIn[] = [];
   const follow = async (settings: NodeJS.ProcessEnv = {}): Promise<void> => {
-    indexer = await createIndexer(
-      indexerSettings(bench.database.url, { ...bench.settings(), ...settings }),
-      pino({ level: 'silent' }),
-    );
+    await bench.follow(settings);
     await bench.mine(1);
     await bench.atHead();
-  };
-  const stop = async (): Promise<void> => {
-    await indexer?.close();
-    indexer = undefined;
   };
   const create = (as: SignedIn, contract: Address): Promise<Response> =>
     app.post('/pools', { type: 'cooperative', initialDeposit: TEN, contract }, as);
@@ -50,38 +52,9 @@ describe('pools of contracts that name them', () => {
     ).map(({ outcome }) => outcome);
 
   beforeAll(async () => {
-    await app.start({}, undefined, async (database) => {
-      await bench.start(database);
-      const { token } = bench.deployment;
-      const made: Address[] = [];
-      for (const artifact of [artifacts.Clubs, artifacts.AccountSavings, artifacts.Kitty])
-        made.push((await deploy(bench.owner, artifact, [token])).address.toLowerCase() as Address);
-      [clubs, savings, kitty] = made;
-      vault = (await deploy(bench.owner, compiled.PlainVault, [token, 0])).address.toLowerCase() as Address;
-      bench.further.push(
-        ['cooperative:clubs+', clubs],
-        ['individual:accounts+', savings],
-        ['cooperative:erc4626-pool+', vault],
-        ['cooperative:kitty+', kitty],
-      );
-      const coin = { ...compiled.Coin, address: token };
-      for (const client of [bench.saver, bench.other]) {
-        await call(client, coin, 'mint', client.account.address, 10n ** 21n);
-        for (const spender of [clubs, savings, vault, kitty])
-          await call(client, coin, 'approve', spender, maxUint256);
-      }
-      return bench.settings();
-    });
-    [saver, other] = [
-      await app.signIn(devAccount(1) as unknown as Wallet),
-      await app.signIn(devAccount(2) as unknown as Wallet),
-    ];
+    [saver, other] = [await signIn(1), await signIn(2)];
   });
-  afterEach(stop);
-  afterAll(async () => {
-    await bench.stop();
-    await app.stop();
-  });
+  afterEach(() => bench.leave());
 
   it('one that is made while the contract is first followed is the one that the contract is', async () => {
     const holder = new Client({ connectionString: bench.database.url });
@@ -99,10 +72,7 @@ describe('pools of contracts that name them', () => {
       );
       const creating = create(saver, kitty);
       await until(async () => (await waiting()) === 1);
-      indexer = await createIndexer(
-        indexerSettings(bench.database.url, bench.settings()),
-        pino({ level: 'silent' }),
-      );
+      await bench.follow();
       // The indexer waits for the pool, or has not.
       await until(
         async () => (await waiting()) === 2 || (await bench.sql('SELECT FROM chain_contracts')).length > 0,
@@ -121,7 +91,6 @@ describe('pools of contracts that name them', () => {
   });
 
   it('a contract is no pool of another type, as it was followed for before', async () => {
-    await stop();
     await bench.sql('DELETE FROM chain_contracts WHERE address = $1', [vault]);
     const mine = await addPool(bench, bench.saver, { type: 'individual', contract: vault });
     await follow();

@@ -1,39 +1,44 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { type Address, maxUint256 } from 'viem';
-import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
+import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
-import { type SignedIn, TEN, TestApp, indexerSettings } from '../../support/app';
+import { type SignedIn, TEN, until } from '../../support/app';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
-import { ChainBench, eventually } from '../../support/chain/chain-bench';
+import { useService } from '../../support/chain/chain-bench';
 import { RpcNode } from '../../support/chain/rpc-node';
 import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
 import { Operators } from '../../support/verify/operators';
-import type { Wallet } from '../../support/wallet';
 
 const TEN_TOKENS = BigInt(TEN);
 const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 
 /** Contracts of which each is one pool: who deploys one has a pool, and its events name none. */
 describe('a contract that is one pool', () => {
-  const bench = new ChainBench();
-  const app = new TestApp();
-  const operators = new Operators(bench);
-  let indexer: NestFastifyApplication | undefined;
   let [early, older, usual, further, late, vault]: Address[] = [];
+  const { bench, app, signIn } = useService(
+    async ({ owner, saver, other, deployment: { token }, further: named }) => {
+      const kitties: Address[] = [];
+      for (let i = 0; i < 5; i += 1)
+        kitties.push((await deploy(owner, artifacts.Kitty, [token])).address.toLowerCase() as Address);
+      [early, older, usual, further, late] = kitties;
+      vault = (await deploy(owner, compiled.PlainVault, [token, 0])).address.toLowerCase() as Address;
+      for (const [i, kitty] of kitties.entries()) named.push([`cooperative:kitty${i < 3 ? '' : '+'}`, kitty]);
+      named.push(['cooperative:erc4626-pool+', vault]);
+      const coin = { ...compiled.Coin, address: token };
+      for (const client of [owner, saver, other])
+        for (const spender of [...kitties, vault]) {
+          await call(client, coin, 'mint', client.account.address, 10n ** 21n);
+          await call(client, coin, 'approve', spender, maxUint256);
+        }
+    },
+  );
+  const operators = new Operators(bench);
   let [saver, other]: SignedIn[] = [];
 
-  const follow = async (settings: NodeJS.ProcessEnv = {}): Promise<void> => {
-    indexer = await createIndexer(
-      indexerSettings(bench.database.url, { ...bench.settings(), ...settings }),
-      pino({ level: 'silent' }),
-    );
+  const follow = async (settings?: NodeJS.ProcessEnv): Promise<void> => {
+    await bench.follow(settings);
+    // Once it leads.
+    await bench.mine(1);
     await bench.atHead();
-  };
-  const stop = async (): Promise<void> => {
-    await indexer?.close();
-    indexer = undefined;
   };
   const toKitty = (client: DevClient, address: Address, name: string, ...args: unknown[]) =>
     call(client, { ...artifacts.Kitty, address }, name, ...args);
@@ -50,16 +55,7 @@ describe('a contract that is one pool', () => {
       rows.map(({ address, held: each }) => [address === saver.address ? 'saver' : 'other', each]),
     );
   };
-  const TABLES = [
-    'SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index',
-    'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
-    'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
-    'SELECT * FROM pool_names ORDER BY contract, name',
-    'SELECT address, pool_id FROM chain_contracts ORDER BY address',
-    'SELECT * FROM share_holdings ORDER BY vault, account',
-    'SELECT * FROM share_totals ORDER BY vault',
-  ];
-  const state = (): Promise<unknown[]> => operators.rows(TABLES);
+  const state = () => bench.state();
   async function send(client: DevClient, as: SignedIn, path: string): Promise<void> {
     const { status, body } = await app.get(`/pools/${path}`, as);
     expect([status, body.error]).toEqual([200, undefined]);
@@ -70,45 +66,7 @@ describe('a contract that is one pool', () => {
   const unknown = `SELECT count(*)::int FROM chain_events WHERE outcome = 'UNKNOWN_POOL'`;
 
   beforeAll(async () => {
-    await app.start({}, undefined, async (database) => {
-      await bench.start(database);
-      const { token } = bench.deployment;
-      const kitty = async (): Promise<Address> =>
-        (await deploy(bench.owner, artifacts.Kitty, [token])).address.toLowerCase() as Address;
-      [early, older, usual, further, late] = [
-        await kitty(),
-        await kitty(),
-        await kitty(),
-        await kitty(),
-        await kitty(),
-      ];
-      ({ address: vault } = await deploy(bench.owner, compiled.PlainVault, [token, 0]));
-      vault = vault.toLowerCase() as Address;
-      bench.further.push(
-        ['cooperative:kitty', early],
-        ['cooperative:kitty', older],
-        ['cooperative:kitty', usual],
-        ['cooperative:kitty+', further],
-        ['cooperative:kitty+', late],
-        ['cooperative:erc4626-pool+', vault],
-      );
-      for (const client of [bench.owner, bench.saver, bench.other])
-        for (const spender of [early, older, usual, further, late, vault]) {
-          const coin = { ...compiled.Coin, address: token };
-          await call(client, coin, 'mint', client.account.address, 10n ** 21n);
-          await call(client, coin, 'approve', spender, maxUint256);
-        }
-      return bench.settings();
-    });
-    [saver, other] = [
-      await app.signIn(devAccount(1) as unknown as Wallet),
-      await app.signIn(devAccount(2) as unknown as Wallet),
-    ];
-  });
-  afterAll(async () => {
-    await stop();
-    await bench.stop();
-    await app.stop();
+    [saver, other] = [await signIn(1), await signIn(2)];
   });
 
   it('has the first of the pools that were made before anybody followed it', async () => {
@@ -122,7 +80,7 @@ describe('a contract that is one pool', () => {
     // What is paid is the first's, so nobody is told to pay for the second.
     const { body } = await app.get(`/pools/${second}/calls/deposit?amount=5`, other);
     expect(body.code).toBe('calls_unknown');
-    await stop();
+    await bench.leave();
     // Nothing is looked for again.
     const before = await state();
     await follow();
@@ -143,11 +101,7 @@ describe('a contract that is one pool', () => {
     const { id, depositId, contractAddress } = answers.find(({ status }) => status === 201)!.body.data;
     expect(contractAddress).toBe(usual);
     await bench.mine(1);
-    await eventually(
-      'no event without a pool',
-      () => bench.sql(unknown),
-      ([{ count }]) => count === 0,
-    );
+    await until(async () => (await bench.sql(unknown))[0].count === 0);
     expect(await held(id as string)).toEqual({ other: '5 5 0 0' });
     await send(bench.saver, saver, `${id}/calls/deposit?transaction=${depositId}`);
     await send(bench.other, other, `${id}/calls/deposit?amount=${TEN}`);
@@ -178,7 +132,7 @@ describe('a contract that is one pool', () => {
 
   it('keeps its pool while what was paid is not known', async () => {
     const { id } = (await create(saver, further)).body.data;
-    await stop();
+    await bench.leave();
     const states = [
       [`UPDATE chain_cursor SET state = 'syncing'`, `UPDATE chain_cursor SET state = 'synced'`],
       ...['beat_at', 'progress_at'].map((column) => [
@@ -200,32 +154,23 @@ describe('a contract that is one pool', () => {
       await bench.sql(after);
     }
     await bench.sql('UPDATE chain_cursor SET beat_at = now(), progress_at = now()');
-    await bench.mine(1);
     await follow();
     expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
   });
 
   it('keeps its pool while a payment waits for confirmations, and only then', async () => {
     const { id } = (await create(saver, late)).body.data;
-    await stop();
-    await bench.mine(1);
+    await bench.leave();
     await follow({ CONFIRMATIONS: '3' });
     expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
     const second = (await create(saver, late)).body.data.id as string;
     await toKitty(bench.other, late, 'putIn', 6n);
-    await eventually(
-      'a payment that waits',
-      () => bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING' AND contract = $1`, [late]),
-      ({ length }) => length === 1,
-    );
+    const waits = `SELECT FROM chain_events WHERE outcome = 'WAITING' AND contract = $1`;
+    await until(async () => (await bench.sql(waits, [late])).length === 1);
     expect((await cancelOnceKnown(app, second, saver)).body.code).toBe('pool_not_empty');
     await bench.mine(3);
-    await eventually(
-      'its effect',
-      () => held(second),
-      ({ other: found }) => found === '6 6 0 0',
-    );
-    await stop();
+    await until(async () => (await held(second)).other === '6 6 0 0');
+    await bench.leave();
     await follow();
   });
 
@@ -258,11 +203,9 @@ describe('a contract that is one pool', () => {
     await bench.atHead();
     const position = async (as: SignedIn): Promise<Record<string, string>> =>
       (await app.get(`/pools/${id}/position`, as)).body.data;
-    await eventually(
-      'what the vault has earned',
-      async () => (await app.get(`/pools/${id}/yield`, saver)).body.data,
-      ({ claimableYield }) => claimableYield === '4000',
-    );
+    const claimable = async (): Promise<unknown> =>
+      (await app.get(`/pools/${id}/yield`, saver)).body.data.claimableYield;
+    await until(async () => (await claimable()) === '4000');
     expect(await position(saver)).toMatchObject({ balance: `${2n * TEN_TOKENS}`, claimable: '2000' });
     expect(await position(other)).toMatchObject({
       balance: `${2n * TEN_TOKENS}`,
@@ -284,7 +227,7 @@ describe('a contract that is one pool', () => {
   });
 
   it('has no price that its endpoints disagree on', async () => {
-    await stop();
+    await bench.leave();
     const liar = await new RpcNode(bench.anvil.url).start();
     const hexOf = (price: bigint): string => price.toString(16).padStart(64, '0');
     const args = [PRICED_SHARES];
@@ -299,50 +242,19 @@ describe('a contract that is one pool', () => {
       lies += 1;
       return told.replace(hexOf(price), hexOf(price + 1n));
     };
-    await bench.mine(1);
     await follow({ RPC_URL: `${bench.settings().RPC_URL},${liar.url}`, RPC_AGREE: '2' });
     const { number } = (await bench.cursor())!;
     const priced = async (): Promise<number> => {
       const sql = 'SELECT max(block_number) AS block FROM share_prices WHERE vault = $1';
       return Number((await bench.sql<{ block: string }>(sql, [vault]))[0].block);
     };
-    await eventually(
-      'two lies',
-      () => Promise.resolve(lies),
-      (count) => count > 1,
-    );
+    await until(() => lies > 1);
     expect(await priced()).toBeLessThan(number);
     liar.faults = {};
-    await eventually('the price', priced, (block) => block === number);
-    await stop();
+    await until(async () => (await priced()) === number);
+    await bench.leave();
     await liar.stop();
     await follow();
-  });
-
-  it('goes back and forth with the chain, and is made anew from its events', async () => {
-    await bench.atHead();
-    const before = await state();
-    await toKitty(bench.saver, further, 'takeOut', 7n);
-    await toKitty(bench.other, early, 'takeOut', 3n);
-    await call(bench.saver, { ...compiled.PlainVault, address: vault }, 'transfer', other.address, 5n);
-    await bench.atHead();
-    expect(await state()).not.toEqual(before);
-    await bench.rpc('anvil_reorg', 3, []);
-    await bench.mine(1);
-    await bench.atHead();
-    expect(await state()).toEqual(before);
-    await stop();
-    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
-    expect(await state()).toEqual(before);
-    const [{ first }] = await bench.sql<{ first: string }>(
-      'SELECT min(block_number) AS first FROM pool_names WHERE contract <> $1',
-      [early],
-    );
-    await operators.rewind(Number(first) - 1);
-    expect(await bench.sql('SELECT contract FROM pool_names')).toEqual([{ contract: early }]);
-    await follow();
-    expect(await state()).toEqual(before);
-    expect(await operators.verified()).toEqual([]);
   });
 
   it.each([
@@ -354,8 +266,7 @@ describe('a contract that is one pool', () => {
     const kinds = ((await operators.verified()) as { kind: string }[]).map(({ kind }) => kind);
     expect(kinds).toContain('chain_contracts.pool_id');
     // A start of the indexer makes it right.
-    await stop();
-    await bench.mine(1);
+    await bench.leave();
     await follow();
     expect(await bench.sql('SELECT * FROM chain_contracts ORDER BY type, address')).toEqual(before);
     expect(await operators.verified()).toEqual([]);

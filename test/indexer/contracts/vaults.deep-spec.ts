@@ -1,19 +1,16 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type Address, encodeFunctionData, maxUint256 } from 'viem';
 import { type DevClient, anvilRpc, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
-import { createIndexer } from '#indexer/indexer.setup';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { compile } from '../../../scripts/compile-contracts';
-import { indexerSettings } from '../../support/app';
-import { eventually, useChain } from '../../support/chain/chain-bench';
+import { until } from '../../support/app';
+import { useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { endpointOf } from '../../support/chain/rpc-node';
 import { urlAs } from '../../support/database';
@@ -29,7 +26,6 @@ describe.each([
   const operators = new Operators(bench);
   const unit = 10n ** BigInt(decimals);
   let [coin, vault, passage]: Address[] = [];
-  let app: NestFastifyApplication | undefined;
 
   const toVault = (client: DevClient, name: string, ...args: unknown[]) =>
     call(client, { ...compiled.PlainVault, address: vault }, name, ...args);
@@ -47,17 +43,6 @@ describe.each([
   const poolOf = (owner: DevClient, deposit?: bigint): Promise<string> =>
     addPool(bench, owner, { type: 'individual', contract: vault, deposit });
 
-  const start = async (): Promise<void> => {
-    app = await createIndexer(
-      indexerSettings(bench.database.url, { ...bench.settings() }),
-      pino({ level: 'silent' }),
-    );
-  };
-  const stop = async (): Promise<void> => {
-    await app?.close();
-    app = undefined;
-  };
-
   /** What the database says of an account's pool: balance, paid in, taken out, claimed. */
   const position = async (pool: string): Promise<bigint[]> => {
     const [row] = await bench.sql<Record<string, string>>(
@@ -66,15 +51,7 @@ describe.each([
     );
     return Object.values(row ?? {}).map(BigInt);
   };
-  const TABLES = [
-    'SELECT contract, seq, kind, pool_id, pool_name, account, amount, shares, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index',
-    'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
-    'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
-    'SELECT * FROM positions ORDER BY pool_id, address',
-    'SELECT * FROM share_holdings ORDER BY vault, account',
-    'SELECT * FROM share_totals ORDER BY vault',
-  ];
-  const state = (): Promise<unknown[]> => operators.rows(TABLES);
+  const state = () => bench.state();
 
   /** Shares are those of the vault, and a cost is what an account has paid in and not taken out. */
   async function holdingsAreTrue(): Promise<void> {
@@ -91,8 +68,6 @@ describe.each([
     expect(total).toBe(await view('totalSupply'));
   }
 
-  const anomalies = async (): Promise<unknown[]> =>
-    (await app!.get(IndexerTelemetry).anomalies.get()).values.filter(({ value }) => value > 0);
   /** The kinds of what the leader finds. */
   const continuously = async (): Promise<string[]> => {
     const registry = new Registry();
@@ -123,13 +98,13 @@ describe.each([
     }
     await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
   });
-  afterEach(stop);
+  afterEach(() => bench.leave());
 
   let own: string;
   it('are followed to the unit: what was paid in and what it has earned', async () => {
     const { saver, other } = bench;
     own = await poolOf(saver, 50n * unit);
-    await start();
+    const indexer = await bench.follow();
     await toVault(saver, 'deposit', 50n * unit, addressOf(saver));
     await earn(7n * unit + 3n);
     const shares = await view('balanceOf', addressOf(saver));
@@ -154,7 +129,8 @@ describe.each([
     expect(rows).toHaveLength(3);
     await holdingsAreTrue();
     // A claim of what nothing has accrued is nothing odd.
-    expect(await anomalies()).toEqual([]);
+    const { values } = await indexer.get(IndexerTelemetry).anomalies.get();
+    expect(values.filter(({ value }) => value > 0)).toEqual([]);
     expect(await operators.verified()).toEqual([]);
   });
 
@@ -163,7 +139,7 @@ describe.each([
 
   it('take what shares have cost to who gets them, whose pool may come later', async () => {
     const { saver, other } = bench;
-    await start();
+    await bench.follow();
     const [before] = await position(own);
     const held = await view('balanceOf', addressOf(saver));
     await toVault(saver, 'transfer', addressOf(other), held / 4n);
@@ -172,11 +148,7 @@ describe.each([
     const moved = (before * (held / 4n)) / held;
     expect((await position(own))[0]).toBe(before - moved);
     const theirs = await poolOf(other);
-    await eventually(
-      'their money',
-      () => position(theirs),
-      ([balance]) => balance === moved,
-    );
+    await until(async () => (await position(theirs))[0] === moved);
     // Within one block: from the saver to a contract, which sells a half and gives the other.
     await toVault(other, 'deposit', 11n * unit, addressOf(other));
     await earn(unit);
@@ -206,14 +178,14 @@ describe.each([
 
   it('tell what can be claimed, and the rate, by the price of a share, which goes with its block', async () => {
     const { saver } = bench;
-    await start();
+    await bench.follow();
     await toVault(saver, 'deposit', 20n * unit, addressOf(saver));
     await earn(5n * unit + 1n);
     await bench.atHead();
     const { number } = (await bench.cursor())!;
     const prices = (): Promise<{ block_number: string }[]> =>
       bench.sql('SELECT block_number FROM share_prices ORDER BY day');
-    await eventually('the price', prices, (rows) => Number(rows.at(-1)?.block_number) === number);
+    await until(async () => Number((await prices()).at(-1)?.block_number) === number);
     const told = async ({ text, parameters }: typeof POOL_YIELD): Promise<Record<string, string>> => {
       const values = parameters.map((name) => (name === 'pool' ? own : addressOf(saver)));
       const [{ data }] = await bench.sql<{ data: string }>(text, values);
@@ -231,42 +203,9 @@ describe.each([
     await bench.sql(`INSERT INTO share_prices SELECT vault, day - 2, block_number - 1, block_time - interval '2 days',
       div(price * 100, 101) FROM share_prices`);
     expect(await told(POOL_YIELD)).toMatchObject({ claimableYield, apr: 182.5 });
-    await stop();
+    await bench.leave();
     await operators.rewind(number - 1);
     expect(await prices()).toEqual([{ block_number: `${number - 1}` }]);
-  });
-
-  it('go back and forth with the chain, and are made anew from their events', async () => {
-    const { saver, other } = bench;
-    await start();
-    await bench.atHead();
-    const before = await state();
-    await toVault(other, 'deposit', 5n * unit, addressOf(other));
-    await toVault(other, 'transfer', addressOf(saver), 1000n);
-    await toVault(saver, 'redeem', 2000n, addressOf(saver), addressOf(saver));
-    await bench.atHead();
-    expect(await state()).not.toEqual(before);
-    await bench.rpc('anvil_reorg', 3, []);
-    await bench.mine(1);
-    await bench.atHead();
-    expect(await state()).toEqual(before);
-    await toVault(other, 'deposit', 6n * unit, addressOf(other));
-    await toVault(other, 'transfer', addressOf(saver), 3000n);
-    await toVault(saver, 'redeem', 2000n, addressOf(saver), addressOf(saver));
-    await bench.atHead();
-    await holdingsAreTrue();
-    await stop();
-    const after = await state();
-    expect(await operators.replay()).toEqual({ corrected: [], refused: [] });
-    expect(await state()).toEqual(after);
-    for (const blocks of [1, 2, 12]) {
-      await operators.rewind((await bench.cursor())!.number - blocks);
-      await start();
-      await bench.atHead();
-      await stop();
-      expect(await state()).toEqual(after);
-    }
-    expect(await operators.verified()).toEqual([]);
   });
 
   const SECOND = 2 ** 21;
@@ -337,8 +276,7 @@ describe.each([
 
   it('wait for confirmations with the worth that they had', async () => {
     const { saver } = bench;
-    const settings = { ...bench.settings(), CONFIRMATIONS: '3' };
-    app = await createIndexer(indexerSettings(bench.database.url, settings), pino({ level: 'silent' }));
+    await bench.follow({ CONFIRMATIONS: '3' });
     await bench.atHead();
     const [before] = await position(own);
     await toVault(saver, 'deposit', 9n * unit, addressOf(saver));

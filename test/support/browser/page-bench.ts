@@ -4,8 +4,6 @@ import pino from 'pino';
 import { parseEther, toHex } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
 import { endpointsOf } from '#indexer/verification';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import {
@@ -20,6 +18,7 @@ import {
   seedDraws,
 } from '#dev/deploy';
 import { TestApp, indexerSettings, until } from '../app';
+import { verify } from '../verify/verify-scene';
 import type { TestWallet } from './test-wallet';
 import { newWallet } from '../wallet';
 
@@ -104,11 +103,8 @@ export class PageBench {
   async differences(): Promise<unknown[]> {
     await this.atHead();
     const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
-    const { listed, notChecked } = await new Verification(
-      { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints },
-      new Progress({ isTTY: false, write: () => true }),
-      new AbortController().signal,
-    ).run();
+    const options = { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints };
+    const { listed, notChecked } = await verify(options);
     return [...listed, ...notChecked];
   }
 

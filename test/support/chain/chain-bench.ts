@@ -6,9 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
-import { type Address, parseEther, parseEventLogs } from 'viem';
+import { type Address, parseEther } from 'viem';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
 import { bytes16 } from '#values/bytes16';
-import { contractAbi } from '#ledger/chain/contract.abi';
+import { createIndexer } from '#indexer/indexer.setup';
+import { endpointsOf } from '#indexer/verification';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
@@ -23,7 +26,10 @@ import {
   fund,
   read,
 } from '#dev/deploy';
+import { type SignedIn, TestApp, indexerSettings } from '../app';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
+import { verify } from '../verify/verify-scene';
+import type { Wallet } from '../wallet';
 import { RpcNode } from './rpc-node';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/indexer.js');
@@ -31,6 +37,21 @@ const ENTRY = path.join(__dirname, '../../../dist/src/indexer.js');
 const DEADLINE = 110_000;
 
 const NONE = `0x${'0'.repeat(32)}`;
+const STATE = [
+  `SELECT block_number, log_index, tx_hash, contract, seq, kind, pool_id, pool_name, account, amount, fee, shares, outcome
+   FROM chain_events ORDER BY block_number, log_index`,
+  `SELECT pool_id, type, account, amount, tx_hash, block_number, log_index FROM transactions WHERE status = 'CONFIRMED'
+   ORDER BY block_number, log_index`,
+  'SELECT id, balance - pending_balance AS balance, total_yield, claimed_yield, apr_bps FROM pools ORDER BY id',
+  ...[
+    'positions ORDER BY pool_id, address',
+    'share_holdings ORDER BY vault, account',
+    'share_totals ORDER BY vault',
+  ],
+  ...['pool_names ORDER BY contract, name', 'circles ORDER BY contract, circle_id'],
+  ...['circle_members', 'circle_rounds'].map((table) => `${table} t ORDER BY t::text`),
+  ...['lottery_draws ORDER BY contract, draw_id', 'lottery_tickets ORDER BY contract, draw_id, account'],
+].map((text) => (text.includes('SELECT') ? text : `SELECT * FROM ${text}`));
 
 /** Asks until it is so. @throws with the last answer when the deadline passes */
 export async function eventually<T>(
@@ -99,6 +120,7 @@ export class ChainBench {
   /** Followed beside those of the deployment. */
   readonly further: [type: string, address: Address][] = [];
   private readonly processes: IndexerProcess[] = [];
+  private follower?: NestFastifyApplication;
 
   constructor(private readonly endpoints = 1) {}
 
@@ -132,6 +154,7 @@ export class ChainBench {
   }
 
   async stop(): Promise<void> {
+    await this.leave();
     for (const each of this.processes) await each.end();
     await this.db?.end().catch(() => undefined);
     await this.database?.drop();
@@ -231,6 +254,18 @@ export class ChainBench {
     });
   }
 
+  /** Starts an indexer in this process. */
+  async follow(settings: NodeJS.ProcessEnv = {}): Promise<NestFastifyApplication> {
+    const environment = indexerSettings(this.database.url, { ...this.settings(), ...settings });
+    return (this.follower = await createIndexer(environment, pino({ level: 'silent' })));
+  }
+
+  /** Ends it. */
+  async leave(): Promise<void> {
+    await this.follower?.close();
+    this.follower = undefined;
+  }
+
   /** @param entry the program if it is another, with what Node needs before its name */
   indexer(settings: NodeJS.ProcessEnv = {}, args: string[] = [], ...entry: string[]): IndexerProcess {
     const child = spawn(process.execPath, [...(entry.length > 0 ? entry : [ENTRY]), ...args], {
@@ -275,13 +310,23 @@ export class ChainBench {
     );
   }
 
-  /** The same, and until it says what an independent fold of the logs says. */
+  /** The same, and until nothing differs from the events, nor from what the node itself says. */
   async converged(): Promise<void> {
     await this.atHead();
+    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
+    const options = {
+      databaseUrl: urlAs(this.database.url, 'operator'),
+      repair: false,
+      limit: 20,
+      endpoints,
+    };
     await eventually(
-      'the expected state',
-      () => this.difference(),
-      (found) => found === '',
+      'no difference',
+      async () => {
+        const { listed, notChecked } = await verify(options);
+        return [...listed, ...notChecked.filter((why) => !why.includes('nothing proves'))];
+      },
+      ({ length }) => length === 0,
     );
   }
 
@@ -301,138 +346,11 @@ export class ChainBench {
     await before.drop();
   }
 
-  /** What differs between database and chain, or nothing. */
-  async difference(): Promise<string> {
-    const wanted = JSON.stringify(await this.expected());
-    const found = JSON.stringify(await this.actual());
-    return wanted === found ? '' : `chain ${wanted}\ndatabase ${found}`;
-  }
-
-  /** The state of the tables in a form that two databases can be compared by. */
-  async actual(): Promise<unknown> {
-    const events = await this.sql(
-      `SELECT block_number::int AS block, log_index::int AS index, tx_hash AS hash, seq::int FROM chain_events ORDER BY 1, 2`,
-    );
-    const pools = await this.sql(
-      `SELECT p.id, (p.balance - coalesce((SELECT sum(amount) FROM transactions t
-         WHERE t.pool_id = p.id AND t.status = 'PENDING'), 0))::text AS balance,
-         total_yield::text AS yield, claimed_yield::text AS claimed, apr_bps::float8 AS apr
-       FROM pools p ORDER BY id`,
-    );
-    const confirmed = await this.sql(
-      `SELECT pool_id AS pool, type, tx_hash AS hash, log_index AS index, amount::text FROM transactions
-       WHERE status = 'CONFIRMED' ORDER BY block_number, log_index`,
-    );
-    const draws = await this.sql(
-      `SELECT contract, draw_id::int AS draw, status, prize_pool::text AS prize, participants, total_tickets::int AS tickets,
-         winner, paid, (SELECT coalesce(sum(paid_in - refunded), 0)::text FROM lottery_tickets t
-           WHERE t.contract = d.contract AND t.draw_id = d.draw_id) AS kept
-       FROM lottery_draws d ORDER BY 1, 2`,
-    );
-    return { events, pools, confirmed, draws };
-  }
-
-  /** The oracle: viem decodes the canonical logs, straight from the node. */
-  private async expected(): Promise<unknown> {
-    const address = [
-      ...new Set([...Object.values(this.deployment.contracts), ...this.further.map(([, each]) => each)]),
-    ];
-    const raw = await this.owner.getLogs({ address, fromBlock: 0n, toBlock: 'latest' });
-    const logs = parseEventLogs({ abi: contractAbi, logs: raw }).sort(
-      (a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex,
-    );
-    const known = new Map(
-      this.pools.map((id) => [bytes16(id), { id, balance: 0n, yield: 0n, claimed: 0n, apr: 0 }]),
-    );
-    const confirmed: unknown[] = [];
-    const draws = new Map<
-      string,
-      {
-        contract: string;
-        draw: number;
-        status: string;
-        prize: bigint;
-        held: Map<string, bigint>;
-        winner: string | null;
-        paid: boolean;
-        /** What accounts paid in, less refunds. */
-        kept: bigint;
-      }
-    >();
-    for (const { eventName, args, address: emitter, transactionHash: hash, logIndex: index } of logs) {
-      if ('poolId' in args) {
-        const pool = known.get(args.poolId);
-        if (!pool || !('amount' in args)) continue;
-        const move = (type: string): unknown =>
-          confirmed.push({ pool: pool.id, type, hash, index, amount: args.amount.toString() });
-        if (eventName === 'Deposited') pool.balance += args.amount;
-        if (eventName === 'Deposited') move('DEPOSIT');
-        if (eventName === 'Withdrawn') pool.balance -= args.amount;
-        if (eventName === 'Withdrawn') move('WITHDRAWAL');
-        if (eventName === 'YieldClaimed') pool.claimed += args.amount;
-        if (eventName === 'YieldClaimed') move('YIELD_CLAIM');
-        if (eventName === 'YieldAccrued')
-          Object.assign(pool, { yield: pool.yield + args.amount, apr: args.aprBps });
-        continue;
-      }
-      const contract = emitter.toLowerCase();
-      const key = `${contract} ${`${args.drawId}`.padStart(9, '0')}`;
-      const fresh = {
-        contract,
-        draw: Number(args.drawId),
-        status: 'ACTIVE',
-        prize: 0n,
-        held: new Map<string, bigint>(),
-        winner: null,
-        paid: false,
-        kept: 0n,
-      };
-      const draw = draws.get(key) ?? fresh;
-      draws.set(key, draw);
-      if (eventName === 'PrizeFunded') draw.prize += args.amount;
-      if (eventName === 'PrizeFunded') draw.kept += args.amount;
-      if (eventName === 'Refunded') draw.kept -= args.amount;
-      if (eventName === 'PrizePaid') draw.paid = true;
-      if (eventName === 'TicketsIssued') {
-        const holder = args.account.toLowerCase();
-        draw.held.set(holder, (draw.held.get(holder) ?? 0n) + args.count);
-      }
-      if (eventName === 'DrawClosed') draw.status = 'DRAWING';
-      if (eventName === 'DrawCancelled') draw.status = 'CANCELLED';
-      if (eventName === 'DrawCompleted')
-        Object.assign(draw, { status: 'COMPLETED', winner: args.winner.toLowerCase() });
-    }
-    return {
-      events: logs.map((log) => ({
-        block: Number(log.blockNumber),
-        index: log.logIndex,
-        hash: log.transactionHash,
-        seq: Number(log.args.seq),
-      })),
-      pools: [...known.values()]
-        .sort((a, b) => (a.id < b.id ? -1 : 1))
-        .map(({ id, balance, yield: total, claimed, apr }) => ({
-          id,
-          balance: balance.toString(),
-          yield: total.toString(),
-          claimed: claimed.toString(),
-          apr,
-        })),
-      confirmed,
-      draws: [...draws]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, { contract, draw, status, prize, held, winner, paid, kept }]) => ({
-          contract,
-          draw,
-          status,
-          prize: prize.toString(),
-          participants: held.size,
-          tickets: Number([...held.values()].reduce((sum, count) => sum + count, 0n)),
-          winner,
-          paid,
-          kept: kept.toString(),
-        })),
-    };
+  /** What the chain decides, in a form that two databases can be compared by. */
+  async state(): Promise<unknown[]> {
+    const found: unknown[] = [];
+    for (const text of STATE) found.push(await this.sql(text));
+    return found;
   }
 }
 
@@ -442,4 +360,25 @@ export function useChain(endpoints = 1): ChainBench {
   beforeAll(() => bench.start());
   afterAll(() => bench.stop());
   return bench;
+}
+
+/**
+ * A service, and a chain whose indexers write its database.
+ * @param prepare deploys what is followed beside the reference contracts
+ */
+export function useService(prepare: (bench: ChainBench) => unknown = () => undefined) {
+  const [bench, app] = [new ChainBench(), new TestApp()];
+  beforeAll(() =>
+    app.start({}, undefined, async (database) => {
+      await bench.start(database);
+      await prepare(bench);
+      return bench.settings();
+    }),
+  );
+  afterAll(async () => {
+    await bench.stop();
+    await app.stop();
+  });
+  const signIn = (account: number): Promise<SignedIn> => app.signIn(devAccount(account) as unknown as Wallet);
+  return { bench, app, signIn };
 }

@@ -1499,7 +1499,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/decide.ts',
     find: "if (event.blockNumber > rules.effective) return { outcome: 'WAITING' };",
     replace: "if (event.blockNumber > rules.effective + 1) return { outcome: 'WAITING' };",
-    tests: ['src/indexer/ledger/decide', 'test/indexer/indexer'],
+    tests: ['src/indexer/ledger/decide', 'test/indexer/indexer-set-aside'],
   },
   {
     id: 'match-by-account',
@@ -1526,7 +1526,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-writer.sql.ts',
     find: "SET status = 'CONFIRMED', amount = m.amount, tx_hash = m.tx_hash,",
     replace: "SET status = 'CONFIRMED', tx_hash = m.tx_hash,",
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-batches'],
+    tests: ['test/indexer/following/reorganisations', 'test/indexer/indexer-batches'],
   },
   {
     id: 'hash-of-the-chain',
@@ -1573,7 +1573,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-applier.ts',
     find: 'const found = isDue ? await this.findAppeared() : [];',
     replace: 'const found: string[] = [];',
-    tests: ['test/indexer/ledger/late-pools', 'test/indexer/indexer'],
+    tests: ['test/indexer/ledger/late-pools', 'test/indexer/indexer-set-aside'],
   },
   {
     id: 'expiry-by-the-chain',
@@ -1582,7 +1582,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-writer.ts',
     find: 'const end = [Number(rows[0].time) - this.rules.pendingTtl];',
     replace: 'const end = [Number(rows[0].time) - 2 * this.rules.pendingTtl];',
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-facts'],
+    tests: ['test/indexer/indexer-set-aside'],
   },
   {
     id: 'expiry-not-of-a-quarantined-contract',
@@ -1602,7 +1602,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-writer.sql.ts',
     find: "AND t.type = 'DEPOSIT' AND t.status IN ('PENDING', 'EXPIRED')",
     replace: "AND t.type = 'DEPOSIT' AND t.status IN ('PENDING')",
-    tests: ['test/indexer/indexer'],
+    tests: ['test/indexer/indexer-set-aside'],
   },
   {
     id: 'expired-is-revived',
@@ -1611,7 +1611,7 @@ const INDEXER: Mutant[] = [
     file: 'src/indexer/ledger/event-writer.ts',
     find: 'await this.client.query(sql.REVIVE_DEPOSITS, end);',
     replace: '',
-    tests: ['test/indexer/indexer', 'test/indexer/indexer-finality'],
+    tests: ['test/indexer/indexer-set-aside', 'test/indexer/indexer-finality'],
   },
   {
     id: 'gap-between-events',

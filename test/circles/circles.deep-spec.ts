@@ -1,5 +1,3 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import type { Address } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import {
@@ -13,14 +11,9 @@ import {
   read,
   receiptOf,
 } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
-import { Replay } from '#indexer/replaying/replay';
-import { endpointsOf } from '#indexer/verification';
-import { type Response, type SignedIn, TestApp, until, indexerSettings } from '../support/app';
-import { ChainBench } from '../support/chain/chain-bench';
-import { urlAs } from '../support/database';
-import { verify } from '../support/verify/verify-scene';
-import type { Wallet } from '../support/wallet';
+import { type Response, type SignedIn, until } from '../support/app';
+import { useService } from '../support/chain/chain-bench';
+import { Operators } from '../support/verify/operators';
 
 const HOUR = 3600;
 const CONTRIBUTION = 10n ** 19n;
@@ -33,42 +26,28 @@ interface Call {
 }
 
 /** Three people save in turns by what the API tells them, on a real chain. */
-const bench = new ChainBench();
-const app = new TestApp();
-let indexer: NestFastifyApplication;
 let contract: Address;
+const { bench, app, signIn } = useService(async ({ deployment: { token, contracts }, owner, further }) => {
+  contract = contracts.rotating.toLowerCase() as Address;
+  // Pools of this type had another contract before.
+  const args = [token, owner.account.address, 1n];
+  ({ address: contracts.rotating } = await deploy(owner, artifacts.SavingsPool, args));
+  further.push(['rotating', contract]);
+});
 const clients: DevClient[] = [];
 const people: SignedIn[] = [];
 let stranger: SignedIn;
 
 beforeAll(async () => {
-  await app.start({}, undefined, async (database) => {
-    await bench.start(database);
-    const { token, contracts } = bench.deployment;
-    contract = contracts.rotating.toLowerCase() as Address;
-    // Pools of this type had another contract before.
-    const args = [token, bench.owner.account.address, 1n];
-    ({ address: contracts.rotating } = await deploy(bench.owner, artifacts.SavingsPool, args));
-    bench.further.push(['rotating', contract]);
-    return bench.settings();
-  });
   for (const index of [5, 6, 7]) {
     const client = await connect(bench.anvil.url, devAccount(index));
     await fund(client, bench.deployment.token, contract, 10n ** 24n);
     clients.push(client);
-    people.push(await app.signIn(devAccount(index) as unknown as Wallet));
+    people.push(await signIn(index));
   }
   stranger = await app.signIn();
-  indexer = await createIndexer(
-    indexerSettings(app.database.url, bench.settings()),
-    pino({ level: 'silent' }),
-  );
+  await bench.follow();
   await bench.atHead();
-});
-afterAll(async () => {
-  await indexer?.close();
-  await bench.stop();
-  await app.stop();
 });
 
 const rounds = async (pool: string, who: SignedIn): Promise<Record<string, any>> =>
@@ -117,17 +96,11 @@ const position = async (pool: string, who: SignedIn): Promise<string> =>
 const tokens = (who: SignedIn): Promise<bigint> =>
   read(bench.owner, 'TestToken', bench.deployment.token, 'balanceOf', [who.address]);
 
+const operators = new Operators(bench);
 /** Nothing differs from the events, and from the contract's own views. A replay finds nothing to do. */
 async function verified(): Promise<void> {
-  const options = {
-    databaseUrl: urlAs(app.database.url, 'operator'),
-    repair: false,
-    limit: 20,
-    endpoints: endpointsOf({ RPC_URL: bench.anvil.url, RPC_REQUESTS_PER_SECOND: [] }),
-  };
-  expect(await verify(options)).toMatchObject({ listed: [], notChecked: [] });
-  const { corrected } = await new Replay(urlAs(app.database.url, 'operator'), () => 0).run();
-  expect(corrected).toMatchObject({ pools: 0, chain_events: 0 });
+  expect(await operators.verified()).toEqual([]);
+  expect((await operators.replay()).corrected).toEqual([]);
 }
 
 it('a circle goes from its opening to the last refund, by what the service says', async () => {

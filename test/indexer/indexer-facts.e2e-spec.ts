@@ -1,14 +1,11 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { toFunctionSelector } from 'viem';
 import { ChainFacts } from '#ledger/chain/chain-facts.entity';
 import { WrongChain } from '#indexer/agreement/chain-identity';
-import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
-import { indexerSettings } from '../support/app';
-import { eventually, useChain } from '../support/chain/chain-bench';
+import { until } from '../support/app';
+import { useChain } from '../support/chain/chain-bench';
 import { migrationSource } from '../support/database';
 
 const TOKEN = toFunctionSelector('function token()');
@@ -16,21 +13,13 @@ const TOKEN = toFunctionSelector('function token()');
 /** What the indexer reads from the chain for others: the chain id and the one token of all contracts. */
 describe('facts of the chain', () => {
   const bench = useChain();
-  let indexer: NestFastifyApplication | undefined;
-
-  async function start(): Promise<NestFastifyApplication> {
-    const environment = indexerSettings(bench.database.url, bench.settings());
-    indexer = await createIndexer(environment, pino({ level: 'silent' }));
-    return indexer;
-  }
-  const started = async () => ({ telemetry: (await start()).get(IndexerTelemetry) });
   /** Until the database stands at the head. */
   async function follow(): Promise<void> {
-    await start();
+    await bench.follow();
     await bench.converged();
-    await indexer!.close();
+    await bench.leave();
   }
-  const facts = async (): Promise<unknown> => {
+  const facts = async (): Promise<any> => {
     const [row] = await bench.sql(
       `SELECT chain_id::int AS id, token_address AS token, token_symbol AS symbol, token_decimals AS decimals FROM chain_facts`,
     );
@@ -48,19 +37,19 @@ describe('facts of the chain', () => {
     };
   };
   afterEach(async () => {
-    await indexer?.close();
+    await bench.leave();
     bench.proxy.faults = {};
     bench.further.length = 0;
   });
 
   it('a node that does not tell of the token holds nothing up, and is asked again, however busy it is', async () => {
     refuseToken();
-    await start();
+    await bench.follow();
     await bench.deposit(bench.pools[0], 5n);
     await bench.converged();
     expect(await facts()).toEqual({ id: 31337, token: null, symbol: null, decimals: null });
     bench.proxy.faults = {};
-    await bench.whileBusy(eventually('the token', facts, (found: any) => found.token !== null));
+    await bench.whileBusy(until(async () => (await facts()).token !== null));
     expect(await facts()).toEqual(test());
   });
 
@@ -83,13 +72,9 @@ describe('facts of the chain', () => {
   });
 
   it('stay when the endpoint does not answer, and the indexer goes on when it does', async () => {
-    await start();
+    await bench.follow();
     bench.proxy.faults = { http: () => 'drop' };
-    await eventually(
-      'an outage',
-      () => bench.cursor(),
-      (cursor) => cursor?.state === 'disconnected',
-    );
+    await until(async () => (await bench.cursor())?.state === 'disconnected');
     bench.proxy.faults = {};
     await bench.deposit(bench.pools[0], 7n);
     await bench.converged();
@@ -99,25 +84,17 @@ describe('facts of the chain', () => {
   it('a contract that is not there is a state until it is', async () => {
     const address = `0x${'9'.repeat(40)}` as const;
     bench.further.push(['individual', address]);
-    const { telemetry } = await started();
+    const telemetry = (await bench.follow()).get(IndexerTelemetry);
     const standing = () => telemetry.apart.contracts?.find((each) => each.address === address);
     const missing = { address, state: 'missing', reason: 'there is no contract at this address' };
-    await eventually(
-      'the state',
-      () => Promise.resolve(standing()),
-      (found) => found !== undefined,
-    );
+    await until(() => standing() !== undefined);
     expect(standing()).toEqual(missing);
     await bench.deposit(bench.pools[0], 6n);
     await bench.converged();
     const state = `indexer_contract_state{contract="${address}",state="missing"}`;
     expect(await telemetry.metrics()).toContain(`${state} 1\n`);
     await bench.rpc('anvil_setCode', address, '0x60006000fd');
-    await eventually(
-      'the contract',
-      () => Promise.resolve(standing()),
-      (found) => found?.state !== 'missing',
-    );
+    await until(() => standing()?.state !== 'missing');
     expect(await telemetry.metrics()).toContain(`${state} 0\n`);
     await bench.rpc('anvil_setCode', address, '0x');
   });
@@ -156,16 +133,16 @@ describe('facts of the chain', () => {
 
   it('a contract of the ledger may not get another token, and the ledger is left as it is', async () => {
     await follow();
-    const before = JSON.stringify(await bench.actual());
+    const before = await bench.state();
     const former = `0x${'3'.repeat(40)}`;
     const [{ contract }] = await bench.sql<{ contract: string }>('SELECT contract FROM chain_events LIMIT 1');
     await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [former, contract]);
-    const { ended } = (await start()).get(Indexer);
+    const { ended } = (await bench.follow()).get(Indexer);
     await expect(ended).rejects.toThrow(WrongChain);
     await expect(ended).rejects.toThrow(
       new RegExp(`amounts of the token ${former}, but the contract ${contract} now has ${test().token}`, 'i'),
     );
-    expect([JSON.stringify(await bench.actual()), await facts()]).toEqual([before, test()]);
+    expect([await bench.state(), await facts()]).toEqual([before, test()]);
     await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [test().token, contract]);
   });
 
@@ -174,7 +151,7 @@ describe('facts of the chain', () => {
     const { token } = test();
     await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
     refuseToken();
-    const { ended } = (await start()).get(Indexer);
+    const { ended } = (await bench.follow()).get(Indexer);
     await bench.atHead();
     bench.proxy.faults = {};
     await expect(ended).rejects.toThrow(`amounts of the token ${former}`);
@@ -187,14 +164,14 @@ describe('facts of the chain', () => {
     const [{ first }] = await bench.sql<{ first: number }>(
       'SELECT min(block_number)::int AS first FROM chain_events',
     );
-    const { ended } = (await start()).get(Indexer);
+    const { ended } = (await bench.follow()).get(Indexer);
     await expect(ended).rejects.toThrow(
       new RegExp(
         `amounts of the token ${former}, but .* now have ${test().token}.*rewind --to ${first - 1}$`,
         'i',
       ),
     );
-    await indexer!.close();
+    await bench.leave();
     await bench.startAfresh();
     await bench.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'OLD', 6)`, [former]);
     await follow();

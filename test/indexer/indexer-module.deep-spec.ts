@@ -14,8 +14,8 @@ import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { RpcUnavailable } from '#indexer/reading/rpc';
-import { indexerSettings } from '../support/app';
-import { IndexerProcess, eventually, useChain } from '../support/chain/chain-bench';
+import { indexerSettings, until } from '../support/app';
+import { IndexerProcess, useChain } from '../support/chain/chain-bench';
 import { Watcher, WatcherModule } from '../support/processes/indexer-module';
 import { FROM_SOURCE } from '../support/processes/source';
 
@@ -114,10 +114,8 @@ describe('a module in the indexer', () => {
     try {
       await bench.converged();
       await bench.sql(`INSERT INTO required_migrations VALUES ('New1')`);
-      await eventually(
-        'the end of the lead',
-        reason,
-        (said) => said === 'schema is ahead: this version is too old for it (New1 has run)',
+      await until(
+        async () => (await reason()) === 'schema is ahead: this version is too old for it (New1 has run)',
       );
       expect((await get(app, '/health')).status).toBe(503);
       await bench.sql('DELETE FROM required_migrations');
@@ -135,15 +133,10 @@ describe('a module in the indexer', () => {
     await bench.atHead();
     await app.close();
     // The server needs a moment to end them. Connections that were left idle would end after 30 s.
-    await eventually(
-      'the end of all connections',
-      () =>
-        bench.sql(
-          `SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name <> ''`,
-        ),
-      (left) => left.length === 0,
-      10_000,
-    );
+    const left = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name <> ''`;
+    const ends = Date.now() + 10_000;
+    await until(async () => (await bench.sql(left)).length === 0);
+    expect(Date.now()).toBeLessThan(ends);
   });
 
   it('overrideProvider replaces a part', async () => {
@@ -158,16 +151,8 @@ describe('a module in the indexer', () => {
       },
     });
     try {
-      await eventually(
-        'a question to the replacement',
-        () => Promise.resolve(identify.mock.calls.length),
-        (calls) => calls > 0,
-      );
-      await eventually(
-        'trouble',
-        () => get(app, '/health'),
-        ({ status }) => status === 503,
-      );
+      await until(() => identify.mock.calls.length > 0);
+      await until(async () => (await get(app, '/health')).status === 503);
     } finally {
       await app.close();
     }
@@ -194,11 +179,8 @@ describe('a module in the indexer', () => {
 
   it('SIGTERM and SIGINT: hooks run, then the process ends with 0', async () => {
     const both = [startProcess(), startProcess()];
-    await eventually(
-      'one that leads, and one that stands by',
-      () => Promise.resolve(both.filter((each) => hooks(each).length === 2)),
-      (started) => started.length === 2 && both.some(({ output }) => output.includes('leading from block')),
-    );
+    await until(() => both.every((each) => hooks(each).length === 2));
+    await until(() => both.some(({ output }) => output.includes('leading from block')));
     const [leader, standby] = [...both].sort((a) => (a.output.includes('leading from block') ? -1 : 1));
     await standby.end('SIGINT');
     expect([standby.code, hooks(standby).slice(2)]).toEqual([

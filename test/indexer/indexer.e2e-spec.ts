@@ -1,51 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
+import { type Address, encodeFunctionData, parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { createIndexer } from '#indexer/indexer.setup';
-import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { artifacts, deploy, deployContracts, devAccount, execute, fund, receiptOf } from '#dev/deploy';
+import { artifacts, deploy, deployContracts, execute, fund, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
-import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
-import { ChainBench, eventually } from '../support/chain/chain-bench';
-import type { Wallet } from '../support/wallet';
+import { type SignedIn, TEN, until } from '../support/app';
+import { useService } from '../support/chain/chain-bench';
 
-const { Emitter, ContractWallet } = compile(['test/support/solidity/Emitter.sol']);
+const { ContractWallet } = compile(['test/support/solidity/Emitter.sol']);
 const NO_REF = bytes16('0'.repeat(32));
 const ten = BigInt(TEN);
 
 /** Events on a real chain, as the API shows them afterwards. */
 describe('the indexer', () => {
-  const bench = new ChainBench();
-  const app = new TestApp();
-  let saver: SignedIn;
-  let other: SignedIn;
-  let emitter: Address;
-  let indexer: NestFastifyApplication;
-
-  async function start(overrides: NodeJS.ProcessEnv = {}): Promise<void> {
-    const environment = indexerSettings(app.database.url, { ...bench.settings(), ...overrides });
-    indexer = await createIndexer(environment, pino({ level: 'silent' }));
-  }
-
+  const { bench, app, signIn } = useService();
+  let [saver, other]: SignedIn[] = [];
   beforeAll(async () => {
-    await app.start({}, undefined, async (database) => {
-      await bench.start(database);
-      ({ address: emitter } = await deploy(bench.owner, Emitter));
-      bench.deployment.contracts.rotating = emitter;
-      return bench.settings();
-    });
-    [saver, other] = [
-      await app.signIn(devAccount(1) as unknown as Wallet),
-      await app.signIn(devAccount(2) as unknown as Wallet),
-    ];
-    await start();
-  });
-  afterAll(async () => {
-    await indexer?.close();
-    await bench.stop();
-    await app.stop();
+    [saver, other] = [await signIn(1), await signIn(2)];
+    await bench.follow();
   });
 
   /** A pool with its first deposit pending. */
@@ -66,27 +36,6 @@ describe('the indexer', () => {
     (await app.get(`/transactions?poolId=${id}`, saver)).body.data
       .map(({ status, amount }: { status: string; amount: string }) => `${status} ${amount}`)
       .sort();
-  const anomalies = async (kind: string): Promise<number> => {
-    const { values } = await indexer.get(IndexerTelemetry).anomalies.get();
-    return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
-  };
-  /** They are counted once the commit has been answered. */
-  const counted = (kind: string, count: number): Promise<unknown> =>
-    eventually(
-      `anomalies: ${kind}`,
-      () => anomalies(kind),
-      (found) => found === count,
-    );
-  const emit = (name: string, pool: string, amount: bigint): Promise<unknown> =>
-    bench.owner
-      .writeContract({
-        abi: Emitter.abi,
-        address: emitter,
-        functionName: name,
-        args: [bytes16(pool), NO_REF, saver.address, amount],
-      })
-      .then((hash) => receiptOf(bench.owner, hash));
-
   it('confirms the deposit whose reference the event carries', async () => {
     const { id } = await newPool();
     const second = await bench.pending(id, ten);
@@ -100,25 +49,6 @@ describe('the indexer', () => {
     });
   });
 
-  it('confirms the oldest of equal deposits when the event has no reference', async () => {
-    const { id, ref } = await newPool();
-    await bench.pending(id, ten);
-    const { transactionHash } = await bench.deposit(id, ten);
-    await bench.atHead();
-    expect((await detail(transactionHash)).id).toBe(ref);
-    expect(await ledger(id)).toEqual([`CONFIRMED ${TEN}`, `PENDING ${TEN}`]);
-  });
-
-  it("takes the chain's amount where it differs, and counts that", async () => {
-    const { id, ref } = await newPool();
-    const before = await anomalies('amount');
-    await bench.deposit(id, ten + 5n, ref);
-    await bench.atHead();
-    expect(await ledger(id)).toEqual([`CONFIRMED ${ten + 5n}`]);
-    expect(await balance(id)).toBe(`${ten + 5n}`);
-    await counted('amount', before + 1);
-  });
-
   it('adds a deposit that nobody announced, and leaves one of another account pending', async () => {
     const { id, ref } = await newPool();
     const { transactionHash } = await bench.deposit(id, ten, ref, bench.other);
@@ -126,19 +56,6 @@ describe('the indexer', () => {
     expect(await ledger(id)).toEqual([`CONFIRMED ${TEN}`, `PENDING ${TEN}`]);
     expect(await detail(transactionHash)).toMatchObject({ from: other.address, amount: TEN });
     expect(await balance(id)).toBe(`${2n * ten}`);
-  });
-
-  it('keeps events of an unknown pool until the pool appears', async () => {
-    const [id, before] = [randomUUID(), await anomalies('unknown_pool')];
-    await bench.deposit(id, 77n);
-    await bench.atHead();
-    await counted('unknown_pool', before + 1);
-    await bench.addPool(id);
-    await eventually(
-      'the deposit',
-      () => balance(id),
-      (found) => found === '77',
-    );
   });
 
   it('ignores foreign contracts, and refuses events of a pool from another of its own', async () => {
@@ -183,28 +100,6 @@ describe('the indexer', () => {
     expect((await app.get(`/transactions/${hash}`, await app.signIn())).status).toBe(403);
   });
 
-  it('keeps a withdrawal beyond the balance unapplied, and applies the next one', async () => {
-    const { id } = await newPool(saver, { type: 'rotating' });
-    const before = await anomalies('overdraw');
-    await emit('deposited', id, ten);
-    await emit('withdrawn', id, ten + 1n);
-    await emit('withdrawn', id, ten - 1n);
-    await bench.atHead();
-    await counted('overdraw', before + 1);
-    expect(await ledger(id)).toEqual([`CONFIRMED ${TEN}`, `CONFIRMED ${ten - 1n}`]);
-    expect(await balance(id)).toBe('1');
-  });
-
-  it('carries amounts up to 2^256-1, and sums beyond', async () => {
-    const { id } = await newPool(saver, { type: 'rotating' });
-    for (let i = 0; i < 3; i += 1) await emit('deposited', id, maxUint256);
-    await emit('withdrawn', id, maxUint256);
-    await bench.atHead();
-    const most = `CONFIRMED ${maxUint256}`;
-    expect(await ledger(id)).toEqual([most, most, most, most, `PENDING ${TEN}`]);
-    expect(await balance(id)).toBe(`${ten + 2n * maxUint256}`);
-  });
-
   it('takes a wallet that is a contract for the depositor, not the sender of the transaction', async () => {
     const { id } = await newPool();
     const { address: wallet } = await deploy(bench.owner, ContractWallet);
@@ -233,27 +128,11 @@ describe('the indexer', () => {
   it('fills in the gas of the receipt, however busy the chain is', async () => {
     const { id } = await newPool();
     const { transactionHash, gasUsed, effectiveGasPrice } = await bench.deposit(id, 3n);
-    const found = await bench.whileBusy(
-      eventually(
-        'gas',
-        () => detail(transactionHash),
-        (transaction) => transaction?.gasUsed != null,
-      ),
-    );
-    expect(found).toMatchObject({ gasUsed: `${gasUsed}`, gasPrice: `${effectiveGasPrice}` });
-  });
-
-  it('lets deposits expire by block time, and confirms one that comes late', async () => {
-    const { id } = await newPool();
-    const late = await bench.pending(id, 5n, 86_400 + 60);
-    await bench.mine(1);
-    await bench.atHead();
-    expect(await ledger(id)).toEqual(['EXPIRED 5', `PENDING ${TEN}`]);
-    expect(await balance(id)).toBe(TEN);
-    await bench.deposit(id, 5n, late);
-    await bench.atHead();
-    expect(await ledger(id)).toEqual(['CONFIRMED 5', `PENDING ${TEN}`]);
-    expect(await balance(id)).toBe(`${ten + 5n}`);
+    await bench.whileBusy(until(async () => (await detail(transactionHash))?.gasUsed != null));
+    expect(await detail(transactionHash)).toMatchObject({
+      gasUsed: `${gasUsed}`,
+      gasPrice: `${effectiveGasPrice}`,
+    });
   });
 
   it('follows a draw to its winner, and one that is cancelled', async () => {
@@ -318,18 +197,5 @@ describe('the indexer', () => {
     await reader;
     expect(await ledger(id)).toEqual([`PENDING ${TEN}`]);
     for (const status of statuses) expect([200, 404]).toContain(status);
-  });
-
-  it('waits for CONFIRMATIONS before an event counts', async () => {
-    await indexer.close();
-    await start({ CONFIRMATIONS: '3' });
-    const { id, ref } = await newPool();
-    await bench.deposit(id, ten, ref);
-    await bench.mine(2);
-    await bench.atHead();
-    expect(await ledger(id)).toEqual([`PENDING ${TEN}`]);
-    await bench.mine(1);
-    await bench.atHead();
-    expect(await ledger(id)).toEqual([`CONFIRMED ${TEN}`]);
   });
 });

@@ -1,12 +1,8 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { randomUUID } from 'node:crypto';
 import { bytes16 } from '#values/bytes16';
-import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, fund, read, receiptOf } from '#dev/deploy';
-import { type Response, type SignedIn, TestApp, until, indexerSettings } from '../support/app';
-import { ChainBench } from '../support/chain/chain-bench';
-import type { Wallet } from '../support/wallet';
+import { type Response, type SignedIn, until } from '../support/app';
+import { useService } from '../support/chain/chain-bench';
 
 const HOUR = 3600n;
 const PRICE = 100n;
@@ -26,38 +22,24 @@ interface Entry {
 }
 
 /** Rows of the table in contracts/README.md: people get their money by what the API tells them, on a real chain. */
-const bench = new ChainBench();
-const app = new TestApp();
-let indexer: NestFastifyApplication;
+const { bench, app, signIn } = useService();
 const clients: DevClient[] = [];
 const people: SignedIn[] = [];
 let buyer: SignedIn;
 let giver: SignedIn;
 
 beforeAll(async () => {
-  await app.start({}, undefined, async (database) => {
-    await bench.start(database);
-    return bench.settings();
-  });
   const { token, contracts } = bench.deployment;
   for (const index of [5, 6]) {
     const client = await connect(bench.anvil.url, devAccount(index));
     for (const contract of [contracts.lottery, contracts.cooperative])
       await fund(client, token, contract, 10_000n);
     clients.push(client);
-    people.push(await app.signIn(devAccount(index) as unknown as Wallet));
+    people.push(await signIn(index));
   }
   [buyer, giver] = people;
-  indexer = await createIndexer(
-    indexerSettings(app.database.url, bench.settings()),
-    pino({ level: 'silent' }),
-  );
+  await bench.follow();
   await bench.atHead();
-});
-afterAll(async () => {
-  await indexer?.close();
-  await bench.stop();
-  await app.stop();
 });
 
 const clientOf = (who: SignedIn): DevClient => clients[people.indexOf(who)];

@@ -1,10 +1,7 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
-import { createIndexer } from '#indexer/indexer.setup';
 import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
 import { artifacts, receiptOf } from '#dev/deploy';
 import { bytes16 } from '#values/bytes16';
-import { until, indexerSettings } from '../../support/app';
+import { until } from '../../support/app';
 import { useChain } from '../../support/chain/chain-bench';
 import { newHash } from '../../support/ledger';
 import { type Fields, type PublishedRow, READ_ALL } from '../../support/events/outbox';
@@ -15,16 +12,10 @@ const NONE = `0x${'0'.repeat(32)}` as const;
 /** The indexer looks at the hashes that payers have told, on a real chain. */
 describe('a hash that was told', () => {
   const bench = useChain();
-  let indexer: NestFastifyApplication;
-
   beforeAll(async () => {
-    indexer = await createIndexer(
-      indexerSettings(bench.database.url, bench.settings()),
-      pino({ level: 'silent' }),
-    );
+    await bench.follow();
     await bench.atHead();
   });
-  afterAll(() => indexer?.close());
 
   let accounts = 0;
   /** Of a pending deposit; due at once, and of an account of its own, so that one round takes all. */

@@ -310,7 +310,7 @@ export class ChainBench {
     );
   }
 
-  /** The same, and until nothing differs from the events, nor from what the node itself says. */
+  /** The same, and until no contract is apart, and nothing differs from the events, nor from what the node itself says. */
   async converged(): Promise<void> {
     await this.atHead();
     const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
@@ -320,14 +320,12 @@ export class ChainBench {
       limit: 20,
       endpoints,
     };
-    await eventually(
-      'no difference',
-      async () => {
-        const { listed, notChecked } = await verify(options);
-        return [...listed, ...notChecked.filter((why) => !why.includes('nothing proves'))];
-      },
-      ({ length }) => length === 0,
-    );
+    const differences = async (): Promise<unknown[]> => {
+      const apart = await this.sql('SELECT address, state, reason FROM chain_contracts_apart');
+      const { listed, notChecked } = await verify(options);
+      return [...apart, ...listed, ...notChecked.filter((why) => !why.includes('nothing proves'))];
+    };
+    await eventually('no difference', differences, ({ length }) => length === 0);
   }
 
   /** Runs the command, and returns its output. @throws Error with it when the command fails */

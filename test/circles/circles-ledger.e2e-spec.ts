@@ -238,19 +238,4 @@ describe('circles in the ledger', () => {
     await db.sql(`UPDATE chain_events SET outcome = 'REFUSED', reason = 'x'`);
     expect(Object.keys(await verified(db))).toContain('chain_events.outcome');
   });
-
-  it('are made anew by a replay if anything of them is wrong', async () => {
-    await db.addPool(pool);
-    for (const step of whole(sketch).slice(0, 7)) chain.add(step);
-    await db.apply(chain);
-    const before = await db.state();
-    for (const harm of [
-      `UPDATE chain_events SET outcome = 'REFUSED', reason = '"x"' WHERE kind = 'CircleStarted'`,
-      `DELETE FROM circles; DELETE FROM circle_members WHERE place = 1`,
-    ]) {
-      await db.sql(`SET savings.repair = 'x'; ${harm}`);
-      expect(await replayed(db)).toMatchObject({ pools: 1 });
-      expect(await db.state()).toEqual(before);
-    }
-  });
 });

@@ -23,51 +23,7 @@ afterAll(() => t?.anvil.stop());
 
 const refusal = (client: DevClient, name: string, ...args: unknown[]) =>
   revertOf(t.call(client, name, ...args));
-const results = async (before: bigint[]): Promise<bigint[]> =>
-  (await Promise.all(circle.map((client) => t.tokens(of(client))))).map((now, i) => now - before[i]);
-const balances = (): Promise<bigint[]> => Promise.all(circle.map((client) => t.tokens(of(client))));
-
-/** Everybody takes all there is. @returns what then is left in the contract */
-async function takeAll(id: bigint): Promise<bigint> {
-  for (const client of circle) {
-    const [payout, refund] = await t.claimable(id, client);
-    if (payout > 0n) await t.call(client, 'claimPayout', id, NO_REF);
-    if (refund > 0n) await t.call(client, 'claimRefund', id, NO_REF);
-    expect(await t.claimable(id, client)).toEqual([0n, 0n]);
-  }
-  expect(await t.view('totalOf', id)).toBe(await t.tokens());
-  return t.tokens();
-}
-
 describe('a circle', () => {
-  it('gives each member the pot once, and the collateral back', async () => {
-    const before = await balances();
-    const id = await t.open({ ...named(), collateral: 50n });
-    expect(id).toBe(1n);
-    for (const client of circle) await t.call(client, 'join', id, REF);
-    expect(await t.circle(id)).toMatchObject({ status: Status.RUNNING, joined: 3, round: 0 });
-    for (const [round, turn] of circle.entries()) {
-      await t.round(id, named());
-      expect(await t.claimable(id, turn)).toEqual([3n * CONTRIBUTION, round === 2 ? 50n : 0n]);
-      expect(await t.tokens()).toBe(150n + BigInt(round + 1) * 300n);
-      expect(await t.view('totalOf', id)).toBe(await t.tokens());
-    }
-    expect(await t.circle(id)).toMatchObject({ status: Status.COMPLETED, round: 3, until: 0n, listed: 0n });
-    expect(await takeAll(id)).toBe(0n);
-    expect(await results(before)).toEqual([0n, 0n, 0n]);
-
-    const events = await t.events();
-    expect(events.map(({ args }) => args.seq)).toEqual(events.map((_, i) => BigInt(i + 1)));
-    expect(await t.view('seq')).toBe(BigInt(events.length));
-    const contributed = ['Contributed', 'Contributed', 'Contributed', 'RoundEnded'];
-    expect(events.map(({ eventName }) => eventName)).toEqual([
-      ...['CircleOpened', 'MemberNamed', 'MemberNamed', 'MemberNamed', 'Joined', 'Joined', 'Joined'],
-      ...['CircleStarted', ...contributed, ...contributed, ...contributed, 'CircleCompleted'],
-      ...['PaidOut', 'CircleRefunded', 'PaidOut', 'CircleRefunded', 'PaidOut', 'CircleRefunded'],
-    ]);
-    for (const { args } of events) expect(args).toMatchObject({ circleId: 1n, poolId: POOL });
-  });
-
   it('reports everything in its events', async () => {
     const opening = await t.opening({ ...named(), collateral: CONTRIBUTION });
     const [, , , , joinBy] = opening as bigint[];
@@ -106,22 +62,6 @@ describe('a circle', () => {
       ['RoundEnded', { account: of(alice), round: 0, amount: 300n, nextEnd: end + BigInt(DAY) }],
       ['PaidOut', { ref: REF, account: of(alice), amount: 300n }],
     ]);
-  });
-
-  it('is cancelled when a collateral does not reach, and the others bear what it does not cover', async () => {
-    const before = await balances();
-    const id = await t.started({ ...named(), collateral: CONTRIBUTION + 40n });
-    await t.round(id, named());
-    await t.round(id, { ...named(), without: [alice] });
-    const { transactionHash } = await t.round(id, { ...named(), without: [alice, bob] });
-    // Bob's collateral would have reached: it is not touched in a round that does not end.
-    expect((await t.events(transactionHash)).map(({ eventName }) => eventName)).toEqual(['CircleCancelled']);
-    expect(await t.circle(id)).toMatchObject({ status: Status.CANCELLED, round: 2, listed: 0n });
-    expect(await t.claimable(id, alice)).toEqual([300n, 40n]);
-    expect(await t.claimable(id, bob)).toEqual([300n, 140n]);
-    expect(await t.claimable(id, carol)).toEqual([0n, 240n]);
-    expect(await takeAll(id)).toBe(0n);
-    expect(await results(before)).toEqual([100n, 100n, -200n]);
   });
 });
 

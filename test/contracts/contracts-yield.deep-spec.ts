@@ -1,8 +1,6 @@
 import { maxUint256, parseEther } from 'viem';
-import { YieldModel } from '#verify/checks/yield-model';
 import { type DevClient, artifacts, receiptOf } from '#dev/deploy';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from '../support/chain/contracts';
-import { SEED, fractions } from '../support/random';
 
 const DAY = 24n * HOUR;
 const MONTH = 30n * DAY;
@@ -17,8 +15,6 @@ beforeEach(() => t.newPool());
 afterAll(() => t?.anvil.stop());
 
 const claimable = (client: DevClient) => t.view('claimableOf', POOL, client.account.address);
-/** The time of the latest block, at which views are called too. */
-const now = async (): Promise<bigint> => (await t.owner.getBlock()).timestamp;
 const deposit = (client: DevClient, amount: bigint) => t.call(client, 'deposit', POOL, NO_REF, amount);
 const withdraw = (client: DevClient, amount: bigint) => t.call(client, 'withdraw', POOL, NO_REF, amount);
 const accrue = (amount: bigint) => t.call(t.owner, 'accrueYield', POOL, amount, 450);
@@ -152,78 +148,4 @@ describe('the minimum', () => {
     await t.call(t.bob, 'fundPrize', drawId, MINIMUM);
     expect((await t.events()).length).toBe(5);
   });
-});
-
-/** All events so far, as the model takes them. */
-async function replayed(): Promise<YieldModel> {
-  const model = new YieldModel();
-  const times = new Map<bigint, bigint>();
-  for (const { eventName, args, blockNumber } of await t.events()) {
-    if (!('poolId' in args && 'amount' in args)) continue;
-    const time = times.get(blockNumber) ?? (await t.owner.getBlock({ blockNumber })).timestamp;
-    times.set(blockNumber, time);
-    const account = 'account' in args ? args.account : undefined;
-    const kind = eventName as 'Deposited';
-    expect(model.apply({ kind, pool: args.poolId, account, amount: args.amount, time })).toBe(true);
-  }
-  return model;
-}
-
-it(`random operations follow the model of verification to the unit, and give everything back, SEED=${SEED}`, async () => {
-  const random = fractions(SEED);
-  const pick = <T>(items: T[]): T => items[Math.floor(random() * items.length)];
-  const amount = (): bigint => BigInt(Math.floor(10 ** (random() * 15)));
-  const minimum = 1000n;
-  await t.newPool(minimum);
-  const clients = [t.owner, t.alice, t.bob];
-  const pools = [POOL, OTHER_POOL];
-
-  const check = async (): Promise<void> => {
-    const model = await replayed();
-    const time = await now();
-    const views = ['balanceOf', 'claimableOf', 'weightOf'] as const;
-    for (const pool of pools) {
-      for (const { account } of clients)
-        for (const view of views)
-          expect([view, await t.view(view, pool, account.address)]).toEqual([
-            view,
-            model[view](pool, account.address, time),
-          ]);
-      expect(await t.view('totalOf', pool)).toBe(model.totalOf(pool));
-      expect(await t.view('totalWeightOf', pool)).toBe(model.totalWeightOf(pool, time));
-    }
-  };
-
-  for (let i = 0; i < 60; i += 1) {
-    const pool = pick(pools);
-    const client = pick(clients);
-    const held = await t.view('balanceOf', pool, client.account.address);
-    const calls: [DevClient, string, ...unknown[]][] = Array.from(
-      { length: 1 + Math.floor(random() ** 2 * 4) },
-      () =>
-        pick([
-          [client, 'deposit', pool, NO_REF, amount()],
-          [pick(clients), 'depositMany', pools, [REF, REF], [minimum + amount(), minimum + amount()]],
-          [client, 'withdraw', pool, NO_REF, pick([held, held / 2n, amount(), minimum])],
-          [client, 'claimYield', pool, NO_REF],
-          [t.owner, 'accrueYield', pool, 1n + amount(), 450],
-        ]),
-    );
-    if (random() < 0.7) await t.after(BigInt(Math.ceil(10 ** (random() * 7))));
-    await t.inOneBlock(...calls);
-    if (i % 15 === 14) await check();
-  }
-  await t.passTime(DAY);
-  expect(new Set((await t.events()).map(({ eventName }) => eventName)).size).toBe(4);
-
-  for (const client of clients)
-    for (const pool of pools) {
-      const held = await t.view('balanceOf', pool, client.account.address);
-      if (held > 0n) await t.call(client, 'withdraw', pool, NO_REF, held);
-      const earned = await t.view('claimableOf', pool, client.account.address);
-      if (earned > 0n) await t.call(client, 'claimYield', pool, NO_REF);
-    }
-  await check();
-  // The rest that rounding leaves: under one unit for each rate and each share.
-  expect(await t.tokens(t.pool)).toBeLessThan(BigInt(3 * (await t.events()).length));
 });

@@ -170,16 +170,6 @@ describe('schema', () => {
     expect([...definition.matchAll(/'(\w+)'/g)].map(([, word]) => word)).toEqual([...known]);
   });
 
-  it('a new pool has the defaults of the columns that clients may not write', async () => {
-    const [{ body, columns }] = await source.query<{ body: string; columns: string[] }[]>(`
-      SELECT (SELECT prosrc FROM pg_proc WHERE proname = 'pools_inserted') AS body,
-        ARRAY(SELECT attname::text FROM pg_trigger t JOIN pg_attribute a ON a.attrelid = t.tgrelid AND a.attnum = ANY(tgattr)
-          WHERE tgname = 'pools_derived') AS columns`);
-    const checked = [...body.matchAll(/NEW\.(\w+)(?=.*IS DISTINCT FROM)/gs)].map(([, column]) => column);
-    expect(checked.sort()).toEqual(columns.sort());
-    expect(columns.length).toBeGreaterThan(10);
-  });
-
   it('is_address accepts what the regular expression accepts', async () => {
     const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
     const strange = [

@@ -31,6 +31,7 @@ describe('continuous verification', () => {
   const nodes: RpcNode[] = [];
   const logged = { errors: [] as string[], warnings: [] as string[] };
   let registry: Registry;
+  let stop: AbortController;
 
   beforeAll(async () => {
     await written.start(chain);
@@ -42,6 +43,7 @@ describe('continuous verification', () => {
   });
   afterAll(() => written.stop());
   beforeEach(async () => {
+    stop = new AbortController();
     await written.sql('DELETE FROM verify_walks');
     jest.spyOn(Logger.prototype, 'error').mockImplementation((line: string) => void logged.errors.push(line));
     jest
@@ -78,16 +80,17 @@ describe('continuous verification', () => {
     return started;
   }
   /** As a leader after its start. */
-  function verification(agree = 1, perRound = 20): ContinuousVerification {
+  function verification(agree = 1, mayVerify = () => true): ContinuousVerification {
     registry = new Registry();
+    const databaseUrl = urlAs(written.databaseUrl, 'indexer');
     return new ContinuousVerification(
-      { databaseUrl: urlAs(written.databaseUrl, 'indexer'), perRound, roundMs: 0, mayVerify: () => true },
+      { databaseUrl, perRound: 20, roundMs: 5, mayVerify },
       new AgreedChain(
         nodes.map(({ endpoint }) => endpoint),
         agree,
       ),
       new VerifyMetrics(registry),
-      new AbortController().signal,
+      stop.signal,
     );
   }
   async function metric(name: string): Promise<Record<string, number>> {
@@ -175,6 +178,25 @@ describe('continuous verification', () => {
     await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
     await running.round();
     expect(await differences()).toEqual({});
+  });
+
+  it('is of the process that leads: another one forgets what it found, and finds it again when it leads', async () => {
+    await node();
+    let leads = true;
+    const found = (count: number): Promise<void> =>
+      until(async () => ((await differences())['chain.balance'] ?? 0) === count);
+    await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(3)}'`);
+    const running = verification(1, () => leads).run();
+    try {
+      for (const isNow of [true, false, true]) {
+        leads = isNow;
+        await found(Number(isNow));
+      }
+    } finally {
+      stop.abort();
+      await running;
+      await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
+    }
   });
 
   it('loads of a crowded pool no more accounts than it asks for', async () => {

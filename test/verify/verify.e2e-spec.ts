@@ -98,6 +98,18 @@ it.each(
   expect([exitCode(report), report.mended]).toEqual([1, 0]);
 });
 
+it.each([
+  ['UPDATE transactions SET amount = 71 WHERE amount = 70', ['chain.balance', 'chain.total']],
+  ['UPDATE positions SET owed = owed + 1', ['chain.claimable']],
+])(
+  'finds by the contract what differs together with all that is derived of it: %s',
+  async (statement, kinds) => {
+    await scene.corrupt(statement);
+    const { differences } = await scene.verify(false, scene.node);
+    expect(Object.keys(differences)).toEqual(expect.arrayContaining(kinds));
+  },
+);
+
 it('leaves to a person pools that are cancelled and not, or cancelled and paid', async () => {
   const paid = `SELECT pool_id AS id FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id IS NOT NULL LIMIT 1`;
   const [{ id }] = await scene.sql<{ id: string }>(paid);

@@ -1807,7 +1807,7 @@ const CIRCLES_AND_KEEPER: Mutant[] = [
     file: 'src/keeper/spending.ts',
     find: 'return (this.lastDay + wei) * part <= this.budget;',
     replace: 'return wei * part <= this.budget;',
-    tests: ['test/keeper/keeper-spending'],
+    tests: ['test/keeper/keeper'],
   },
   {
     id: 'keeper-budget-of-a-day',
@@ -1816,7 +1816,7 @@ const CIRCLES_AND_KEEPER: Mutant[] = [
     file: 'src/keeper/spending.ts',
     find: 'at > Date.now() - DAY_MS',
     replace: 'at > Date.now() - DAY_MS / 2',
-    tests: ['test/keeper/keeper-spending'],
+    tests: ['test/keeper/keeper'],
   },
 ];
 

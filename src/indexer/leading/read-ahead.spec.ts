@@ -83,6 +83,15 @@ describe('ranges that are read ahead', () => {
     return at;
   }
 
+  /** Takes the next ranges anew, none of which is answered yet. */
+  async function begin(at: Block): Promise<() => Promise<Reading>> {
+    ahead.clear();
+    asked = [];
+    const reading = ahead.take(at, HEAD, CONTRACTS);
+    await settle();
+    return () => reading;
+  }
+
   it('become more while all goes well, up to a bound, each from the header before it', async () => {
     const at = await read(blockOf(0), 20);
     expect(at.number).toBe(200);
@@ -99,17 +108,14 @@ describe('ranges that are read ahead', () => {
 
   it('wait for one that fails, however long, and are not read again', async () => {
     const at = await read(blockOf(0), 20);
-    ahead.clear();
-    asked = [];
-    const first = ahead.take(at, HEAD, CONTRACTS);
-    await settle();
+    const first = await begin(at);
     const others = asked.slice(1);
     expect(others.length).toBeGreaterThan(3);
     for (const each of [...others].reverse()) each.answer(1);
     await settle();
     const failure = new RpcUnavailable('down');
     asked[0].refuse(failure);
-    await expect(first).rejects.toBe(failure);
+    await expect(first()).rejects.toBe(failure);
     ahead.failed(failure);
     for (let i = 0; i < 5; i += 1) {
       asked = [];
@@ -135,12 +141,9 @@ describe('ranges that are read ahead', () => {
 
   it('that end early leave a gap, which is read first', async () => {
     const at = await read(blockOf(0), 20);
-    ahead.clear();
-    asked = [];
-    const first = ahead.take(at, HEAD, CONTRACTS);
-    await settle();
+    const first = await begin(at);
     asked[0].answer(5, at.number + 3);
-    const { batch } = await first;
+    const { batch } = await first();
     const gap = ahead.take(batch.to, HEAD, CONTRACTS);
     expect([asked.at(-1)!.after.number, asked.at(-1)!.to]).toEqual([at.number + 3, at.number + 10]);
     asked.at(-1)!.answer();
@@ -167,10 +170,7 @@ describe('ranges that are read ahead', () => {
 
   it('hold no more events than there is room for, whatever comes', async () => {
     const at = await read(blockOf(0), 20);
-    ahead.clear();
-    asked = [];
-    void ahead.take(at, HEAD, CONTRACTS);
-    await settle();
+    await begin(at);
     // A dense region after a sparse one.
     const most = asked.length;
     expect(most).toBeGreaterThan(5);
@@ -187,20 +187,14 @@ describe('ranges that are read ahead', () => {
 
   it('become fewer when the provider is asked too often', async () => {
     const at = await read(blockOf(0), 20);
-    ahead.clear();
-    asked = [];
-    void ahead.take(at, HEAD, CONTRACTS);
-    await settle();
+    await begin(at);
     expect(asked).toHaveLength(8);
     for (const each of asked) {
       throttled += 1;
       each.answer();
       await settle();
     }
-    ahead.clear();
-    asked = [];
-    void ahead.take(at, HEAD, CONTRACTS);
-    await settle();
+    await begin(at);
     expect(asked).toHaveLength(2);
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Kind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { NO_FIELDS } from '../../../test/support/chain/adapters';
 import { type Item, type PoolState, copyPools, decide } from './decide';
 
 const POOL = 'a'.repeat(32);
@@ -11,28 +12,8 @@ const RULES = { effective: 1000, lotteries: new Set<string>() };
 let place = 0;
 const event = (kind: Kind, amount: string, fields: Partial<ChainEvent> = {}): Item => ({
   event: {
-    blockNumber: 1,
-    logIndex: (place += 1),
-    blockHash: '0x',
-    time: 1,
-    txHash: '0x',
-    contract: CONTRACT,
-    seq: place,
-    kind,
-    poolId: POOL,
-    poolName: null,
-    ref: null,
-    drawId: null,
-    account: SAVER,
-    amount,
-    fee: null,
-    aprBps: null,
-    drawTime: null,
-    circleId: null,
-    collateral: null,
-    shares: null,
-    period: null,
-    place: null,
+    ...{ ...NO_FIELDS, blockNumber: 1, logIndex: (place += 1), blockHash: '0x', time: 1, txHash: '0x' },
+    ...{ contract: CONTRACT, seq: place, kind, poolId: POOL, account: SAVER, amount },
     ...fields,
   },
 });

@@ -1,23 +1,11 @@
 import fc from 'fast-check';
+import { NO_FIELDS } from '../../../test/support/chain/adapters';
 import { type Holding, type ShareEvent, type Vault, isShareKind, movementsOf } from './movements';
 
 const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 const NOTHING = {
-  blockNumber: 7,
-  blockHash: '0x',
-  time: 1,
-  txHash: '0x',
-  contract: `0x${'c'.repeat(40)}`,
-  poolId: 'd'.repeat(32),
-  ref: null,
-  drawId: null,
-  fee: null,
-  aprBps: null,
-  drawTime: null,
-  circleId: null,
-  collateral: null,
-  period: null,
-  place: null,
+  ...{ ...NO_FIELDS, blockNumber: 7, blockHash: '0x', time: 1, txHash: '0x' },
+  ...{ contract: `0x${'c'.repeat(40)}`, poolId: 'd'.repeat(32) },
 };
 type Step = [kind: ShareEvent['kind'], from: string, to: string, shares: bigint, amount?: bigint];
 
@@ -43,20 +31,10 @@ function follow(steps: Step[], isPool = false) {
   );
   return { movements, of };
 }
-const bought = (account: string, shares: bigint, amount: bigint): Step => [
-  'SharesBought',
-  account,
-  account,
-  shares,
-  amount,
-];
-const sold = (account: string, shares: bigint, amount: bigint): Step => [
-  'SharesSold',
-  account,
-  account,
-  shares,
-  amount,
-];
+const trade =
+  (kind: ShareEvent['kind']) =>
+  (account: string, shares: bigint, amount: bigint): Step => [kind, account, account, shares, amount];
+const [bought, sold] = [trade('SharesBought'), trade('SharesSold')];
 const told = (steps: Step[]): string[] =>
   follow(steps).movements.map(({ kind, account, amount }) => `${kind} ${account?.[2]} ${amount}`);
 

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { EventApplier } from '#indexer/ledger/event-applier';
 import { TIE } from '#indexer/naming/pool-names.sql';
+import { NO_FIELDS } from '../../support/chain/adapters';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
 
 const CONTRACT = `0x${'ab'.repeat(20)}`;
@@ -62,47 +63,22 @@ describe('a contract that is one pool, and was paid much before anybody made the
       `SELECT replace(pool_stand_in($1, $1)::text, '-', '') AS id`,
       [CONTRACT],
     );
-    const nothing = [
-      'ref',
-      'drawId',
-      'fee',
-      'aprBps',
-      'drawTime',
-      'circleId',
-      'collateral',
-      'period',
-      'place',
-      'shares',
-    ];
+    const at = WAITING + n;
     return {
-      blockNumber: WAITING + n,
-      logIndex: 0,
-      blockHash: `0x${WAITING + n}`,
-      time: 1_800_000_000 + n,
-      txHash: `0x${WAITING + n}`,
-      contract: CONTRACT,
-      seq: WAITING + n,
-      kind,
-      poolId: rows[0].id,
-      poolName: CONTRACT,
-      account: SAVER,
-      amount: `${amount}`,
-      ...Object.fromEntries(nothing.map((field) => [field, null])),
-    } as ChainEvent;
+      ...{ ...NO_FIELDS, blockNumber: at, logIndex: 0, blockHash: `0x${at}`, time: 1_800_000_000 + n },
+      ...{ txHash: `0x${at}`, contract: CONTRACT, seq: at, kind, poolId: rows[0].id, poolName: CONTRACT },
+      ...{ account: SAVER, amount: `${amount}` },
+    };
   };
 
   it('has nothing of that read while there is no pool', async () => {
     await apply(await event(1, 'Deposited', 1));
     expect(await outcomes()).toEqual({ UNKNOWN_POOL: WAITING + 1 });
-    const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${TIE}`, [
-      [CONTRACT],
-      [CONTRACT],
-      [CONTRACT],
-      [CONTRACT],
-      [CONTRACT],
-      [WAITING + 1],
-      [0],
-    ]);
+    const values = [...Array<string[]>(5).fill([CONTRACT]), [WAITING + 1], [0]];
+    const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${TIE}`,
+      values,
+    );
     const read = (node: Plan): number =>
       (node['Relation Name'] === 'chain_events' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
       (node.Plans ?? []).reduce((sum, each) => sum + read(each), 0);

@@ -8,3 +8,13 @@ export function decoderFor(contracts: readonly string[], adapter: object = new R
   const adapted = adapterOf(adapter)!;
   return decoderOf(new Map(contracts.map((contract) => [contract, adapted])));
 }
+
+const FIELDS = [
+  ...(['poolId', 'poolName', 'ref', 'drawId', 'account', 'amount', 'fee', 'aprBps', 'drawTime'] as const),
+  ...(['circleId', 'collateral', 'shares', 'period', 'place'] as const),
+];
+/** Of an event that says nothing. */
+export const NO_FIELDS = Object.fromEntries(FIELDS.map((name) => [name, null])) as Record<
+  (typeof FIELDS)[number],
+  null
+>;

@@ -9,6 +9,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
+import { NO_FIELDS } from './adapters';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../events/outbox';
 
 export const SAVER = `0x${'5a'.repeat(20)}`;
@@ -73,20 +74,7 @@ export class PaperChain {
         txHash: word('tx', salt, block.number, i),
         contract,
         seq: counts.get(contract)!,
-        poolId: null,
-        poolName: null,
-        ref: null,
-        drawId: null,
-        account: null,
-        amount: null,
-        fee: null,
-        aprBps: null,
-        drawTime: null,
-        circleId: null,
-        collateral: null,
-        shares: null,
-        period: null,
-        place: null,
+        ...NO_FIELDS,
         ...sketch,
       };
     });

@@ -1,16 +1,5 @@
 import type { Address } from 'viem';
-import { bytes16 } from '#values/bytes16';
-import {
-  type DevClient,
-  artifacts,
-  connect,
-  deploy,
-  devAccount,
-  execute,
-  fund,
-  read,
-  receiptOf,
-} from '#dev/deploy';
+import { type DevClient, artifacts, connect, deploy, devAccount, fund, read, receiptOf } from '#dev/deploy';
 import { type Response, type SignedIn, until } from '../support/app';
 import { useService } from '../support/chain/chain-bench';
 import { Operators } from '../support/verify/operators';
@@ -84,12 +73,6 @@ const terms = async (members = people, collateral = COLLATERAL): Promise<string>
 async function newPool(): Promise<{ id: string; depositId: string }> {
   const fields = { type: 'rotating', initialDeposit: `${CONTRIBUTION}` };
   return (await app.createPool(people[0], fields)) as { id: string; depositId: string };
-}
-async function started(): Promise<string> {
-  const { id } = await newPool();
-  await send(id, 'open', people[0], await terms());
-  for (const who of people) await send(id, 'join', who);
-  return id;
 }
 const position = async (pool: string, who: SignedIn): Promise<string> =>
   (await app.get(`/pools/${pool}/position`, who)).body.data.balance;
@@ -188,25 +171,6 @@ it('a circle goes from its opening to the last refund, by what the service says'
   await verified();
 });
 
-it('a circle that a collateral does not carry on is over, and everyone gets back what is his', async () => {
-  const id = await started();
-  const [a, b, c] = people;
-  for (const who of [a, b]) await send(id, 'contribute', who);
-  await passTime(HOUR + 1);
-  // Of the third one's collateral half a contribution is left.
-  await send(id, 'endRound', b);
-  await send(id, 'contribute', a);
-  await passTime(HOUR + 1);
-  await send(id, 'endRound', b);
-  expect(await rounds(id, c)).toMatchObject({ circle: { state: 'CANCELLED' }, can: ['refund'] });
-  expect((await rounds(id, a)).can).toEqual(['payout', 'refund']);
-  await verified();
-  for (const who of people) await send(id, 'refund', who);
-  await send(id, 'payout', a);
-  for (const who of people) expect(await position(id, who)).toBe('0');
-  await verified();
-});
-
 it('a circle that does not start is cancelled by its organiser, later by anyone', async () => {
   const [a, b] = people;
   const { id } = await newPool();
@@ -218,56 +182,5 @@ it('a circle that does not start is cancelled by its organiser, later by anyone'
   await send(id, 'cancel', b);
   expect((await rounds(id, b)).can).toEqual(['refund']);
   await send(id, 'refund', b);
-  await verified();
-});
-
-it('a reorganisation in the middle takes back what it took back on the chain', async () => {
-  const id = await started();
-  for (const who of people) await send(id, 'contribute', who);
-  const before = await rounds(id, people[0]);
-  await send(id, 'endRound', people[2]);
-  await send(id, 'payout', people[0]);
-  await bench.rpc('anvil_reorg', 2, []);
-  await bench.atHead();
-  await until(async () => (await rounds(id, people[0])).circle.currentRound === 0);
-  expect(await rounds(id, people[0])).toEqual(before);
-  expect(await position(id, people[0])).toBe(`${CONTRIBUTION + COLLATERAL}`);
-  await verified();
-  await send(id, 'endRound', people[1]);
-  await send(id, 'payout', people[0]);
-  await verified();
-  const topics = await app.sql<{ topic: string }>(
-    `SELECT coalesce(e ->> 'reverted', '') || (e ->> 'topic') AS topic
-     FROM outbox o, json_array_elements(o.items) WITH ORDINALITY AS i(e, n)
-     WHERE 'circle.round_ended' IN (e ->> 'topic', e ->> 'reverted') AND e ->> 'poolId' = $1
-     ORDER BY o.xid, o.position, n`,
-    [id],
-  );
-  expect(topics.map(({ topic }) => topic)).toEqual([
-    'circle.round_ended',
-    'circle.round_endedtransaction.reverted',
-    'circle.round_ended',
-  ]);
-});
-
-it("a stranger's circle with the id of a pool is none of the pool's", async () => {
-  const { id } = await newPool();
-  const { timestamp } = await bench.owner.getBlock();
-  const members = people.slice(1).map(({ address }) => address);
-  const args = [bytes16(id), 5n, 0n, HOUR, timestamp + 1000n, members];
-  await execute(clients[1], 'RotatingPool', contract, 'openCircle', args);
-  const circle = await read<bigint>(bench.owner, 'RotatingPool', contract, 'circles');
-  // The calls above have approved no more than they paid.
-  for (const client of clients.slice(1)) await fund(client, bench.deployment.token, contract, 10n ** 24n);
-  for (const name of ['join', 'contribute'])
-    for (const client of clients.slice(1))
-      await execute(client, 'RotatingPool', contract, name, [circle, `0x${'0'.repeat(32)}`]);
-  await execute(clients[1], 'RotatingPool', contract, 'endRound', [circle]);
-  await bench.atHead();
-  expect(await rounds(id, people[0])).toMatchObject({ circle: null, can: ['open'] });
-  expect((await app.get(`/pools/${id}/rounds`, people[1])).status).toBe(403);
-  await verified();
-  await send(id, 'open', people[0], await terms());
-  expect((await rounds(id, people[1])).circle).toMatchObject({ state: 'JOINING' });
   await verified();
 });

@@ -146,17 +146,4 @@ describe('circles', () => {
     await c.call(alice, 'contributeWithPermit', id, REF, ...(await signed(alice, CONTRIBUTION)));
     expect([await c.tokens(), await allowance(alice, c)]).toEqual([15n + CONTRIBUTION, 0n]);
   });
-
-  it('take nothing by a permit for another amount, or of another account', async () => {
-    for (const permit of [await signed(alice, 4n), await signed(bob, 5n)])
-      await expect(c.call(alice, 'joinWithPermit', id, REF, ...permit)).rejects.toThrow();
-    expect((await c.circle(id)).joined).toBe(0);
-  });
-
-  it('are paid by a permit that somebody else has used', async () => {
-    const permit = await signed(alice, 5n);
-    await onToken(c, bob, 'permit', alice.account.address, c.pool, 5n, ...permit);
-    await c.call(alice, 'joinWithPermit', id, REF, ...permit);
-    expect([await c.tokens(), await allowance(alice, c)]).toEqual([5n, 0n]);
-  });
 });

@@ -1,7 +1,7 @@
 import type { Abi, Address, Hex } from 'viem';
 import { type DevClient, deploy, execute, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
-import { ContractBench, OTHER_POOL, POOL, revertOf } from '../support/chain/contracts';
+import { ContractBench, POOL } from '../support/chain/contracts';
 import { CONTRIBUTION, CircleBench, DAY } from '../support/circles/circles';
 
 /** What contracts/README.md says that an event, which is a row of an indexer, costs its author: gas, and what is gone. */
@@ -55,23 +55,10 @@ describe('an event of savings and draws costs its author', () => {
     near(await write(name, name === 'inManyPools' ? 1n : POOL, TIMES), documented),
   );
 
-  it('no money if it is a deposit, which can be withdrawn', async () => {
-    await write('deposits', OTHER_POOL, TIMES);
-    const before = await t.tokens(writer);
-    await write('withdrawals', OTHER_POOL, TIMES);
-    expect((await t.tokens(writer)) - before).toBe(BigInt(TIMES) * MINIMUM);
-  });
-
   it('of tickets and gifts gas, and money', async () => {
     const drawId = await t.openDraw();
     near(await write('tickets', drawId, TIMES), 20_100);
     near(await write('gifts', drawId, TIMES), 11_900);
-  });
-
-  it('more than one pool that is named many times in a call, since that is refused', async () => {
-    const ids = Array<string>(1000).fill(POOL);
-    const call = t.call(t.bob, 'depositMany', ids, ids, Array<bigint>(1000).fill(MINIMUM));
-    expect(await revertOf(call)).toBe('PoolsNotAscending');
   });
 });
 

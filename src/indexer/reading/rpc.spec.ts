@@ -178,44 +178,32 @@ describe('Rpc', () => {
     await expect(rpc.batch(calls)).rejects.toThrow('a: range too large');
   });
 
-  /** Refuses every batch of more calls than `cap`, in one of the ways in which providers do. */
-  const capped: [string, (cap: number) => Reply][] = [
+  /** How providers refuse a batch of more calls than their cap. */
+  const capped: [string, (response: Parameters<Reply>[0], sent: Call[], cap: number) => unknown][] = [
     [
       'with one error without id',
-      (cap) => (response, sent) =>
-        sent.length > cap
-          ? json(() => ({ error: { code: -32600, message: 'too many' } }))(response, sent)
-          : well(response, sent),
+      (response, sent) => json(() => ({ error: { code: -32600, message: 'too many' } }))(response, sent),
     ],
     [
       'with an error for each call',
-      (cap) => (response, sent) =>
-        sent.length > cap
-          ? json(() => sent.map(({ id }) => ({ id, error: { code: -32000, message: 'batch too large' } })))(
-              response,
-              sent,
-            )
-          : well(response, sent),
+      (response, sent) =>
+        json(() => sent.map(({ id }) => ({ id, error: { code: -32000, message: 'batch too large' } })))(
+          response,
+          sent,
+        ),
     ],
-    [
-      'with 413',
-      (cap) => (response, sent) =>
-        sent.length > cap ? response.writeHead(413).end('large') : well(response, sent),
-    ],
-    [
-      'with a page of HTML',
-      (cap) => (response, sent) =>
-        sent.length > cap ? response.writeHead(400).end('<html>') : well(response, sent),
-    ],
+    ['with 413', (response) => response.writeHead(413).end('large')],
+    ['with a page of HTML', (response) => response.writeHead(400).end('<html>')],
     [
       'by cutting the answer short',
-      (cap) => (response, sent) =>
-        sent.length === 1 ? well(response, sent) : response.end(JSON.stringify(answers(sent.slice(0, cap)))),
+      (response, sent, cap) => response.end(JSON.stringify(answers(sent.slice(0, cap)))),
     ],
   ];
-  describe.each(capped)('of an endpoint that caps batches %s', (_, reply) => {
+  describe.each(capped)('of an endpoint that caps batches %s', (_, refused) => {
     it.each([50, 10, 1])('of %d calls gets all answers, and remembers the cap', async (cap) => {
-      replies = Array<Reply>(300).fill(reply(cap));
+      replies = Array<Reply>(300).fill((response, sent) =>
+        sent.length > cap ? refused(response, sent, cap) : well(response, sent),
+      );
       // So few that no larger batch is tried meanwhile.
       const calls = callsOf(cap + 19);
       const wanted = calls.map(([method]) => method);

@@ -1,5 +1,3 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { TRANSACTION_TYPES } from '#values/types';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
@@ -8,7 +6,6 @@ import { CIRCLE_KINDS, DRAW_CHANGES } from '#indexer/ledger/decide';
 import { MOVEMENTS } from '#indexer/reading/money';
 import { PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
 
-const root = join(__dirname, '../../..');
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 /** What only contracts of others say. */
 const OF_OTHERS = ['PoolOpened'];
@@ -78,23 +75,4 @@ it('those that set the stage of a draw are in its index', async () => {
     change === 'stage' ? [kind] : [],
   );
   expect(indexed).toEqual(expect.arrayContaining(staging));
-});
-
-describe('statements', () => {
-  const files = ['src', 'migrations'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.(ts|sql)$/.test(file) && !file.includes('spec'))
-      .map((file) => join(folder, file)),
-  );
-  /** Every CASE by kind of event or type of transaction, up to its end. */
-  const CASES =
-    /\bCASE\s+(?:\$\{\w+\}\.|\w+\.)?(?:kind|type)\s+WHEN\b(?:(?!\bCASE\b|\bEND\b)[\s\S])*\bEND\b/g;
-
-  it('take no kind for another: they have no ELSE', () => {
-    const cases = files.flatMap((file) =>
-      [...readFileSync(join(root, file), 'utf8').matchAll(CASES)].map(([text]) => ({ file, text })),
-    );
-    expect(cases.length).toBeGreaterThan(8);
-    expect(cases.filter(({ text }) => /\bELSE\b/.test(text))).toEqual([]);
-  });
 });

@@ -3,7 +3,8 @@ import { constants, getPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '#dev/postgres';
-import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
+import { until } from '../../support/app';
+import { type IndexerProcess, useChain } from '../../support/chain/chain-bench';
 import { giveAccounts, migrate } from '../../support/database';
 
 describe('processes', () => {
@@ -11,11 +12,7 @@ describe('processes', () => {
 
   async function startLeader(): Promise<IndexerProcess> {
     const leader = bench.indexer();
-    await eventually(
-      'a leader',
-      () => Promise.resolve(leader.output),
-      (text) => text.includes('leading'),
-    );
+    await until(() => leader.output.includes('leading'));
     return leader;
   }
 
@@ -30,11 +27,7 @@ describe('processes', () => {
       const at = (await bench.cursor())?.number ?? 0;
       // So that there is something left, even if the round before read all.
       await bench.mine(10);
-      await eventually(
-        'progress',
-        () => bench.cursor(),
-        (cursor) => (cursor?.number ?? 0) > at + 3,
-      );
+      await until(async () => ((await bench.cursor())?.number ?? 0) > at + 3);
       await indexer.end('SIGKILL');
     }
     bench.proxy.faults = {};
@@ -131,11 +124,7 @@ describe('processes', () => {
       await bench.useDatabase({ url: server.url, drop: () => Promise.resolve() });
       bench.proxy.faults = { maxRange: 1 };
       const indexer = bench.indexer();
-      await eventually(
-        'progress',
-        () => bench.cursor(),
-        (cursor) => (cursor?.number ?? 0) > 10,
-      );
+      await until(async () => ((await bench.cursor())?.number ?? 0) > 10);
       process.kill(server.pid, 'SIGKILL');
       server = await startPostgres({ dir, database: 'faults', port });
       expect(server.port).toBe(port);

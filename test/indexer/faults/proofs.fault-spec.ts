@@ -1,9 +1,9 @@
 import { toFunctionSelector } from 'viem';
-import { type ChainBench, type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
+import { until } from '../../support/app';
+import { type ChainBench, type IndexerProcess, useChain } from '../../support/chain/chain-bench';
 import type { Faults, RpcNode } from '../../support/chain/rpc-node';
 
 const SEQ = toFunctionSelector('function seq()');
-type Fields = Record<string, unknown>;
 
 /** Contracts that do not say how many events they have. */
 const unnumbered: NonNullable<Faults['result']> = (method, result, [call]) =>
@@ -20,23 +20,8 @@ function lie(proxy: RpcNode, { result, ...faults }: Faults = {}): void {
   };
 }
 
-/** Changes the headers of blocks from one on. */
-const headers =
-  (from: number, change: (header: Fields) => Fields): NonNullable<Faults['result']> =>
-  (method, result) => {
-    if (method !== 'eth_getBlockByNumber' || !result) return result;
-    const header = result as Fields;
-    return Number(header.number) >= from ? { ...header, ...change(header) } : header;
-  };
-
-const NO_BLOOM = `0x${'0'.repeat(512)}`;
-
 const says = (indexer: IndexerProcess, text: string, times = 1): Promise<unknown> =>
-  eventually(
-    text,
-    () => Promise.resolve(indexer.output),
-    (output) => output.split(text).length > times,
-  );
+  until(() => indexer.output.split(text).length > times);
 
 /** Blocks that are proven, of any contract. */
 const proven = (bench: ChainBench): Promise<{ from: number; to: number }[]> =>
@@ -45,8 +30,6 @@ const proven = (bench: ChainBench): Promise<{ from: number; to: number }[]> =>
 describe('contracts that do not number their events', () => {
   const bench = useChain();
   let indexer: IndexerProcess;
-  const next = async (): Promise<number> => Number(await bench.owner.getBlockNumber({ cacheTime: 0 })) + 1;
-  const last = async (): Promise<number> => (await next()) - 1;
 
   beforeEach(async () => {
     lie(bench.proxy);
@@ -64,10 +47,9 @@ describe('contracts that do not number their events', () => {
     await bench.deposit(bench.pools[1], 6n);
     await bench.mine(5);
     await bench.converged();
-    await eventually(
-      'the proof up to the head',
-      async () => [await proven(bench), await last()] as const,
-      ([stretches, head]) => stretches.at(-1)?.to === head,
+    await until(
+      async () =>
+        (await proven(bench)).at(-1)?.to === Number(await bench.owner.getBlockNumber({ cacheTime: 0 })),
     );
   });
 
@@ -103,24 +85,6 @@ describe('contracts that do not number their events', () => {
     expect((await bench.cursor())!.state).not.toBe('synced');
     expect(await bench.sql('SELECT FROM chain_events')).toHaveLength(before.length);
   });
-
-  it('are not read from a node that leaves out logs and shows headers without a bloom', async () => {
-    const from = await next();
-    lie(bench.proxy, { logs: () => [], result: headers(from, () => ({ logsBloom: NO_BLOOM })) });
-    await bench.deposit(bench.pools[0], 78n);
-    await says(indexer, 'does not have the hash of its fields', 2);
-    expect((await bench.cursor())!.number).toBeLessThan(from);
-  });
-
-  it('are read without a proof from a chain whose headers have a hash of their own, and that is told', async () => {
-    await indexer.end();
-    await bench.startAfresh();
-    lie(bench.proxy, { result: headers(0, () => ({ logsBloom: NO_BLOOM })) });
-    indexer = bench.indexer();
-    await bench.deposit(bench.pools[0], 9n);
-    await bench.converged();
-    expect(await proven(bench)).toEqual([]);
-  });
 });
 
 describe('of two endpoints, about contracts that do not number their events', () => {
@@ -141,11 +105,7 @@ describe('of two endpoints, about contracts that do not number their events', ()
     await bench.deposit(bench.pools[0], 7n);
     await bench.converged();
     const { number } = (await bench.cursor())!;
-    await eventually(
-      'the proof',
-      () => proven(bench),
-      (stretches) => (stretches.at(-1)?.to ?? 0) >= number,
-    );
+    await until(async () => ((await proven(bench)).at(-1)?.to ?? 0) >= number);
     for (const proxy of bench.proxies) lie(proxy);
   });
 

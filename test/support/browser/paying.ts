@@ -1,10 +1,7 @@
 import { SavingsClient } from '@pooled-savings/client';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { type Address, type Hash, type Hex, hexToString, parseEther } from 'viem';
-import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
-import { TEN, TestApp, indexerSettings } from '../app';
+import { TEN, TestApp } from '../app';
 import { ChainBench } from '../chain/chain-bench';
 
 interface Asked {
@@ -89,7 +86,6 @@ export class BrowserWallet {
 /** A service, an indexer and a chain, with savers who have tokens. */
 export class PayingBench extends ChainBench {
   readonly app = new TestApp();
-  private following?: NestFastifyApplication;
 
   async begin(): Promise<void> {
     await this.app.start({}, undefined, async (database) => {
@@ -97,14 +93,10 @@ export class PayingBench extends ChainBench {
       return { ...this.settings(), PUBLIC_RPC_URLS: this.anvil.url, CHAIN_NAME: 'Local chain' };
     });
     await this.app.listen();
-    this.following = await createIndexer(
-      indexerSettings(this.app.database.url, this.settings()),
-      pino({ level: 'silent' }),
-    );
+    await this.follow();
   }
 
   async end(): Promise<void> {
-    await this.following?.close();
     await this.stop();
     await this.app.stop();
   }

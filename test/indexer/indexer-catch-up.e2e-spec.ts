@@ -118,13 +118,8 @@ describe('a contract that catches up', () => {
     const apart = states.apart.get(LOTTERY);
     return apart && [apart.state, apart.reason];
   };
-  const numbers = async (): Promise<number[]> =>
-    (
-      await written.sql<{ seq: number }>(
-        'SELECT seq::int AS seq FROM chain_events WHERE contract = $1 ORDER BY 1',
-        [LOTTERY],
-      )
-    ).map(({ seq }) => seq);
+  const numbers = (): Promise<number[]> =>
+    written.column('SELECT seq::int FROM chain_events WHERE contract = $1 ORDER BY 1', [LOTTERY]);
   /** Each a while after the one before. */
   async function turns(count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {

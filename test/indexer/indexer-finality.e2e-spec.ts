@@ -27,9 +27,7 @@ describe('a ledger of blocks that become final', () => {
     while (chain.head.number < 10) chain.add([paid]);
   });
   const outcomes = (): Promise<string[]> =>
-    written
-      .sql<{ outcome: string }>('SELECT left(outcome, 1) AS outcome FROM chain_events ORDER BY block_number')
-      .then((rows) => [rows.map(({ outcome }) => outcome).join('')]);
+    written.column(`SELECT string_agg(left(outcome, 1), '' ORDER BY block_number) FROM chain_events`);
   const cursor = async (): Promise<object> =>
     (
       await written.sql<object>(

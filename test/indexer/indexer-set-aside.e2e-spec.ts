@@ -25,18 +25,14 @@ describe('an event that cannot be applied', () => {
   });
   afterEach(() => written.stop());
 
-  const outcomes = async (): Promise<string[]> =>
-    (
-      await written.sql<{ outcome: string; reason: string | null }>(
-        'SELECT outcome, reason FROM chain_events ORDER BY block_number, log_index',
-      )
-    ).map(({ outcome, reason }) => [outcome, ...(reason ? [reason] : [])].join(': '));
-  const amounts = async (): Promise<string[]> =>
-    (
-      await written.sql<{ amount: string }>(
-        `SELECT amount FROM transactions WHERE status = 'CONFIRMED' ORDER BY block_number, log_index`,
-      )
-    ).map(({ amount }) => amount);
+  const outcomes = (): Promise<string[]> =>
+    written.column(
+      `SELECT concat_ws(': ', outcome, reason) FROM chain_events ORDER BY block_number, log_index`,
+    );
+  const amounts = (): Promise<string[]> =>
+    written.column(
+      `SELECT amount FROM transactions WHERE status = 'CONFIRMED' ORDER BY block_number, log_index`,
+    );
 
   it('has a row of its own for logs whose indexes agree in 16 bits', async () => {
     const events = [deposit(1n, { logIndex: 4095 }), deposit(2n, { logIndex: 69631 })];
@@ -57,13 +53,11 @@ describe('an event that cannot be applied', () => {
     const copy = await new Written().start(chain);
     await copy.addPool(POOL);
     await copy.apply(chain);
-    const ids = await copy.sql<{ id: string }>(
-      'SELECT id FROM transactions WHERE log_index IN (6, 11) ORDER BY id',
-    );
+    const ids = await copy.column('SELECT id FROM transactions WHERE log_index IN (6, 11) ORDER BY id');
     await copy.stop();
     await written.addPool(
       'aaaaaaaa-0000-7000-8000-000000000002',
-      ids.map(({ id }) => ({ id, amount: '1', at: GENESIS })),
+      ids.map((id) => ({ id, amount: '1', at: GENESIS })),
     );
     const { anomalies, setAside } = await written.apply(chain);
     expect(anomalies).toEqual(new Map([['failed', 2]]));
@@ -210,9 +204,8 @@ describe('an event that cannot be applied', () => {
 });
 
 describe('expiry', () => {
-  const statusOf = async (written: Written): Promise<string> =>
-    (await written.sql<{ status: string }>('SELECT status FROM transactions WHERE id = $1', [ANNOUNCED]))[0]
-      .status;
+  const statusOf = async (of: Written): Promise<string> =>
+    (await of.column('SELECT status FROM transactions WHERE id = $1', [ANNOUNCED]))[0];
   let written: Written;
   afterEach(() => written.stop());
 

@@ -38,12 +38,9 @@ describe('positions', () => {
         ({ address, balance }) => [address, balance],
       ),
     );
-  const owed = async (): Promise<string[]> =>
-    (await written.sql<{ owed: string }>('SELECT owed FROM positions ORDER BY address')).map(
-      (row) => row.owed,
-    );
+  const owed = (): Promise<string[]> => written.column('SELECT owed FROM positions ORDER BY address');
   const journal = async (): Promise<number> =>
-    (await written.sql<{ count: number }>('SELECT count(*)::int FROM position_journal'))[0].count;
+    (await written.column<number>('SELECT count(*)::int FROM position_journal'))[0];
 
   it('are restored after a block has been undone a second time, with another block in its place', async () => {
     const other = chain.fork(0);

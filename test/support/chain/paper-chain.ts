@@ -129,6 +129,11 @@ export class Written {
     return (await this.client.query(text, values)).rows as Row[];
   }
 
+  /** The first column. */
+  async column<T = string>(text: string, values?: unknown[]): Promise<T[]> {
+    return (await this.sql<Record<string, T>>(text, values)).map((row) => Object.values(row)[0]);
+  }
+
   /** A pool with announced deposits, as POST /pools makes it: all in one transaction. */
   async addPool(
     id: string,

@@ -354,7 +354,7 @@ describe.each([
   it('give nobody a loss of others, and no deposit to who gets no shares; what was stored by another rule is found', async () => {
     const { owner, saver } = bench;
     const [attacker, victim] = [addressOf(owner), addressOf(saver)];
-    await start();
+    await bench.follow();
     await toVault(owner, 'deposit', 500n * unit, attacker);
     // The vault loses nearly all.
     const lost = (await view('totalAssets')) - 20n * unit;
@@ -380,7 +380,7 @@ describe.each([
     await toVault(owner, 'deposit', 9990n, victim);
     await bench.atHead();
     expect((await position(own))[0] - before).toBeLessThanOrEqual(1n);
-    await stop();
+    await bench.leave();
     // Of the replays before.
     const told = expect.not.objectContaining({ kind: 'outbox.items' });
     expect(await operators.verified()).not.toContainEqual(told);

@@ -122,7 +122,7 @@ describe('a contract that is one pool', () => {
         .replaceAll('{pool}', id as string)
         .replaceAll('{pending}', depositId as string)
         .split(' ');
-      return { method: method as Request['method'], url };
+      return { method, url };
     };
     const ask = async (as: SignedIn): Promise<[string, number][]> => {
       const found: [string, number][] = [];

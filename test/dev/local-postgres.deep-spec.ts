@@ -103,13 +103,6 @@ it('gives the folder to one of two simultaneous starts; the other fails', async 
   expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-it('runs servers on two folders at once', async () => {
-  const [one, two] = await Promise.all([start('one'), start('two')]);
-  expect(one.port).not.toBe(two.port);
-  expect(one.url).not.toBe(two.url);
-  await Promise.all([one, two].map(({ url }) => query(url, 'SELECT 1')));
-});
-
 it('uses another port when the requested or last one is taken', async () => {
   const taken = await occupy(0);
   const first = await start('one', { port: taken });

@@ -130,6 +130,19 @@ describe('limits', () => {
     },
   );
 
+  it.each([
+    '/health/x',
+    '/health//',
+    '/healthz',
+    '/metrics/x',
+    '/HEALTH',
+    '//health',
+    '/docs-json',
+    '/health%2flive',
+  ])('are for what only looks like these: %s', async (url) =>
+    expect((await app.send({ url, ip: newIp() })).headers['x-ratelimit-limit']).toBe('100'),
+  );
+
   it('ignore X-Forwarded-For', async () => {
     const ip = newIp();
     for (let i = 0; i < 5; i++)

@@ -7527,7 +7527,7 @@ export interface operations {
                 from?: string;
                 /** @description Created before this time */
                 to?: string;
-                /** @description Oldest or newest first */
+                /** @description Oldest or newest first; newest by default */
                 order?: "asc" | "desc";
                 /** @description What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`. */
                 after?: string;

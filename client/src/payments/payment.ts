@@ -46,7 +46,8 @@ export type PaymentRequest =
  * - `checking`: account, chain, balance and allowance are looked at; nothing was asked of the person.
  * - `wallet`: the wallet asks the person to confirm `step`.
  * - `sent`: the transaction `hash` of `step` is on its way.
- * - `mined`: it is on the chain, and the service has not seen it yet.
+ * - `mined`: a deposit that was announced is on the chain, and the service has not seen it yet.
+ * - `done`: it is on the chain, and the service has seen a deposit that was announced. Of others it may be behind.
  * - `done`, `failed`: stays in the list until it is dismissed, or others need its place.
  * - `cancelled`: by the person, before it was sent. If the wallet sends it after all, it becomes `sent`.
  */

@@ -68,7 +68,7 @@ export class Payments {
     return this.listed.subscribe(listener);
   }
 
-  /** Pays, and keeps what it sent until the service has seen it. Behind `client.pay` and the like. */
+  /** Pays, and keeps what it sent: an announced deposit until the service has seen it. Behind `client.pay` and the like. */
   async start(
     request: PaymentRequest,
     options: SendOptions & { wallet: Payer },

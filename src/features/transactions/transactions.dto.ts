@@ -56,7 +56,7 @@ export class ListTransactionsQuery {
   @IsTime()
   to?: string;
 
-  @ApiPropertyOptional({ enum: ['asc', 'desc'], default: 'desc', description: 'Oldest or newest first' })
+  @ApiPropertyOptional({ enum: ['asc', 'desc'], description: 'Oldest or newest first; newest by default' })
   @IsOptional()
   @IsIn(['asc', 'desc'])
   order?: 'asc' | 'desc';

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Client } from 'pg';
 import {
   type Address,
   BaseError,
@@ -164,6 +165,30 @@ async function hasCircles(client: DevClient, address: Address): Promise<boolean>
 
 const isOfContract = (error: unknown): boolean =>
   error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError;
+
+/**
+ * What to say where the database has read another chain than the node has, as after a restart of a fresh anvil. A node
+ * that does not answer says nothing: the indexer waits for it.
+ */
+export async function otherChain(databaseUrl: string, rpcUrl: string): Promise<string | undefined> {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  const { rows } = await database
+    .query<{ chain: string }>(
+      `SELECT 'chain ' || chain_id || ' with genesis ' || genesis_hash AS chain FROM chain_cursor`,
+    )
+    .finally(() => database.end());
+  if (!rows[0]) return undefined;
+  try {
+    const client = await connect(rpcUrl);
+    const { hash } = await client.getBlock({ blockNumber: 0n });
+    const chain = `chain ${client.chain.id} with genesis ${hash}`;
+    if (chain === rows[0].chain) return undefined;
+    return `The database is of ${rows[0].chain}, and RPC_URL of ${chain}: a chain that is started afresh is another one.`;
+  } catch {
+    return undefined;
+  }
+}
 
 function readDeployment(file: string): Deployment | undefined {
   try {

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { localRpcUrl } from '#features/config/wallet-chain';
-import { type LocalChain, startChain } from './chain';
+import { type LocalChain, otherChain, startChain } from './chain';
 import { serveDapp } from './dapp';
 import { devKey } from './deploy';
 import { seedExamples } from './examples';
@@ -18,6 +18,8 @@ import { startPostgres } from './postgres';
 import { type Role, announcement, developing, hostOf, makeRoles, settings, urlAs } from './settings';
 
 const WATCH = process.argv.includes('--watch');
+/** `npm start -- --inspect` is meant for the API. The indexer then takes any free port, and says which. */
+const DEBUGGER = process.argv.filter((each) => /^--inspect(-brk|-wait)?(=|$)/.test(each));
 const KILL_WATCHER_MS = 5000;
 const PARENT_POLL_MS = 250;
 const DATA = path.resolve('.data');
@@ -62,12 +64,13 @@ async function main(): Promise<void> {
   const accounts = await migrate(environment.DATABASE_URL!);
   const as = (role: Role): NodeJS.ProcessEnv => ({ ...environment, DATABASE_URL: accounts(role) });
   if (chain) await heal(chain, as('operator'));
+  else if (environment.RPC_URL) await checkChain(environment);
   if (chain && !process.env.DATABASE_URL) await seedExamples(environment.DATABASE_URL!, chain.deployment);
   tell('Starting the API');
-  await run('main.js', as('api'));
+  await run('main.js', as('api'), DEBUGGER);
   if (environment.RPC_URL) {
     tell('Starting the indexer');
-    await run('indexer.js', as('indexer'));
+    await run('indexer.js', as('indexer'), DEBUGGER.length > 0 ? ['--inspect=0'] : []);
   }
   const base = `http://localhost:${ports.api}`;
   // For `npm run demo`.
@@ -148,6 +151,14 @@ async function migrate(url: string): Promise<(role: Role) => string> {
   return (role) => (isOurs ? urlAs(url, role, password) : url);
 }
 
+async function checkChain({ DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv): Promise<void> {
+  const why = await otherChain(DATABASE_URL!, RPC_URL!);
+  const again = process.env.DATABASE_URL
+    ? 'let DATABASE_URL name an empty database'
+    : `remove ${path.join(DATA, 'postgres')}`;
+  if (why) throw new Error(`${why} To begin again, ${again}.`);
+}
+
 /** A killed chain may be older than what the database knows of it. All data are then read again. */
 async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<void> {
   const client = new Client({ connectionString: environment.DATABASE_URL });
@@ -176,9 +187,9 @@ function secret(): string {
 }
 
 /** Starts one of the service's processes and waits until it listens. */
-async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+async function run(script: string, environment: NodeJS.ProcessEnv, debug: string[]): Promise<void> {
   // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
-  const execArgv = WATCH ? ['--watch', '--watch-preserve-output'] : [];
+  const execArgv = [...(WATCH ? ['--watch', '--watch-preserve-output'] : []), ...debug];
   const child = fork(path.join(__dirname, '..', script), { env: environment, detached: true, execArgv });
   stops.push(() => stopChild(child));
   child.on('exit', (code) => {

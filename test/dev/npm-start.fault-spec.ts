@@ -53,9 +53,9 @@ describe('npm start', () => {
   // The chain writes its state after it has closed its port.
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
-  async function start(): Promise<void> {
+  async function start(...args: string[]): Promise<void> {
     output = '';
-    npm = spawn('npm', ['start'], {
+    npm = spawn('npm', ['start', '--', ...args], {
       cwd: folder,
       env: {
         PATH: process.env.PATH,
@@ -84,7 +84,9 @@ describe('npm start', () => {
     !(await Promise.all(all.map(listens))).includes(true);
 
   it('tells what it does, and what there is; stops with SIGTERM to npm; has the same chain again', async () => {
-    await start();
+    await start('--inspect=0');
+    // The API, and the indexer.
+    expect(output.match(/^Debugger listening on/gm)).toHaveLength(2);
     for (const step of [
       'Starting a chain',
       'Deploying the contracts',

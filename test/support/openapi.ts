@@ -19,7 +19,7 @@ export interface Operation {
     in: string;
     description?: string;
     example?: unknown;
-    schema?: { example?: string };
+    schema?: { example?: string; default?: string | number };
   }[];
   requestBody?: { content: Record<string, Content> };
   security?: Json[];

@@ -129,6 +129,8 @@ WITH stray AS MATERIALIZED (
   GROUP BY 1, 2 HAVING sum(CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END) > 0
 )
 SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM (SELECT chain_id AS "chainId" FROM chain_facts) chain) AS "chainId",
-  coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')
+  coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text,
+    'isReference', NOT EXISTS (SELECT FROM chain_contracts k
+      WHERE k.address = s.contract AND (k.calls IS NOT NULL OR k.pools_by <> 'reference' OR k.circles)))), '[]')
     AS data
 FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT ($2::bigint) OFFSET ($3::bigint)) s;

@@ -2288,7 +2288,7 @@ export interface components {
             poolId: string;
             /** @description What can be withdrawn, in smallest token units */
             amount: string;
-            /** @description What a wallet sends to withdraw all of it */
+            /** @description What a wallet sends to withdraw all of it; none at a contract that is not like the reference contracts */
             calls: components["schemas"]["ContractCall"][];
         };
         StrayDepositItemList: {

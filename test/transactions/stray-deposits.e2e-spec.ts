@@ -61,3 +61,18 @@ it('what was paid in for no pool of the contract is listed for its payer, with t
   expect((await strays('?limit=1&page=2')).data).toEqual([data[1]]);
   expect((await strays('', other)).data).toMatchObject([{ poolId: NOWHERE, amount: '5' }]);
 });
+
+it.each([
+  ['names pools by accounts', `pools_by = 'account'`],
+  ['has calls of its own', `calls = '{}'`],
+  ['holds circles', 'circles = true'],
+])('no call is offered at a contract that %s', async (_, change) => {
+  await app.sql(
+    `INSERT INTO chain_contracts (type, address, position, from_block) VALUES ('lottery', $1, 0, 1)`,
+    [CONTRACTS.lottery],
+  );
+  await app.sql(`UPDATE chain_contracts SET ${change}`);
+  const { data } = await strays();
+  await app.sql('DELETE FROM chain_contracts');
+  expect(data.map(({ calls }: { calls: unknown[] }) => calls.length)).toEqual([1, 0]);
+});

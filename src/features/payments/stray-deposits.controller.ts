@@ -34,9 +34,9 @@ export class StrayDepositsController {
       offset: (page - 1) * limit,
     });
     const { data, total, chainId } = row!;
-    const items = data.map(({ contract, poolId, amount }): StrayDepositItem => {
-      const call = withdraw(contract as Address, poolId, BigInt(amount));
-      return { contract, poolId, amount, ...calls(chainIdOf({ chainId }), call) };
+    const items = data.map(({ contract, poolId, amount, isReference }): StrayDepositItem => {
+      const call = isReference ? [withdraw(contract as Address, poolId, BigInt(amount))] : [];
+      return { contract, poolId, amount, ...calls(chainIdOf({ chainId }), ...call) };
     });
     return pageOf(items, total, query);
   }

@@ -15,6 +15,10 @@ export class StrayDepositItem {
   poolId: string;
   @ApiProperty({ pattern: AMOUNT, description: 'What can be withdrawn, in smallest token units' })
   amount: string;
-  @ApiProperty({ type: [ContractCall], description: 'What a wallet sends to withdraw all of it' })
+  @ApiProperty({
+    type: [ContractCall],
+    description:
+      'What a wallet sends to withdraw all of it; none at a contract that is not like the reference contracts',
+  })
   calls: ContractCall[];
 }

@@ -6,6 +6,8 @@ export interface StrayDeposit {
   contract: string;
   poolId: string;
   amount: string;
+  /** Whether the contract has this call: those of others and of circles have calls of their own. */
+  isReference: boolean;
 }
 
 const MOVED = `CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END`;
@@ -30,7 +32,9 @@ export const LIST_STRAY_DEPOSITS = statement<
       GROUP BY 1, 2 HAVING sum(${MOVED}) > 0
     )
     SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM ${KNOWN_CHAIN} chain) AS "chainId",
-      coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')
+      coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text,
+        'isReference', NOT EXISTS (SELECT FROM chain_contracts k
+          WHERE k.address = s.contract AND (k.calls IS NOT NULL OR k.pools_by <> 'reference' OR k.circles)))), '[]')
         AS data
     FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT :limit OFFSET :offset) s`,
   { chargedTo: 'caller' },

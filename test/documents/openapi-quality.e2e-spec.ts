@@ -140,9 +140,9 @@ describe('the examples of requests', () => {
     const query: string[] = [];
     let filled = path;
     for (const { name, in: where, example, schema } of operation.parameters ?? []) {
-      const value = example ?? schema?.example ?? schema?.default;
+      const value = (example ?? schema?.example ?? schema?.default) as string | undefined;
       if (where === 'path') filled = filled.replace(`{${name}}`, String(example));
-      else if (where === 'query' && value !== undefined) query.push(`${name}=${value}`);
+      else if (where === 'query' && value !== undefined) query.push(`${name}=${String(value)}`);
     }
     return `${filled}?${query.join('&')}`;
   }

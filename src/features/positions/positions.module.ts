@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Position } from './position.entity';
+import { Position } from '#features/pools/position.entity';
 import { PositionsController } from './positions.controller';
 import { PositionsService } from './positions.service';
 

@@ -237,7 +237,7 @@ deposit AS MATERIALIZED (
     WHERE type = 'DEPOSIT' AND status <> 'CONFIRMED'
     ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at,
       check_at = excluded.check_at, checks = 0, known = false, sender = NULL, nonce = NULL
-    WHERE s.hash <> excluded.hash
+    WHERE s.hash <> excluded.hash OR s.checks < 0
   )
   SELECT CASE WHEN account = ($2::text) THEN '' END AS data FROM transactions WHERE id = ($1::uuid);
 
@@ -248,11 +248,11 @@ PREPARE take_submission_back AS
 deposit AS MATERIALIZED (
   SELECT id, account, status, type FROM transactions WHERE id = ($1::uuid) AND account = ($2::text) FOR NO KEY UPDATE
 ), told AS MATERIALIZED (
-    SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks = 0 AS may_come
+    SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks <= 0 AS may_come
     FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
     WHERE ($3::text) IS NULL OR s.hash = ($3::text) FOR UPDATE OF s
   ), asked AS (
-    UPDATE submissions s SET check_at = now() FROM told WHERE s.transaction_id = told.id AND told.may_come
+    UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END FROM told WHERE s.transaction_id = told.id AND told.may_come
   ), gone AS (
     DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
   )

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { type Hash, parseEther } from 'viem';
+import { type Hash, numberToHex, parseEther } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
 import {
   type PageOptions,
@@ -48,7 +48,7 @@ const spent = async ({ account }: TestWallet): Promise<bigint> =>
 const sent = ({ asked }: TestWallet): number =>
   asked!.filter((method) => method === 'eth_sendTransaction').length;
 const mining = (on: boolean): Promise<unknown> => anvilRpc(bench.keeper, 'evm_setAutomine', on);
-const mine = (): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine');
+const mine = (blocks = 1): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine', numberToHex(blocks));
 
 /** The transaction of the account that waits to be mined. */
 async function pendingOf({ account }: TestWallet): Promise<Hash> {
@@ -208,7 +208,8 @@ describe('a payment', () => {
     const hash = await pendingOf(wallet);
     await keptPayment(page, '"shown":true');
     await replace(wallet, hash, { cancel: true });
-    await mine();
+    // The deposit can be paid again once the block of the other transaction is final.
+    await mine(66);
     await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
     await press(page, 'Close');
     await mining(true);

@@ -89,12 +89,19 @@ describe('a payment that was sent', () => {
   it('refuses a second one, until it is taken back', async () => {
     // The chain is not known here.
     expect((await calls()).body.code).toBe('chain_unknown');
-    await sent(newHash());
+    const hash = newHash();
+    await sent(hash);
     expect([(await calls()).status, (await calls()).body.code]).toEqual([409, 'deposit_submitted']);
     const amount = await app.get(`/pools/${pool.id}/calls/deposit?amount=${TEN}`, owner);
     expect(amount.body.code).toBe('chain_unknown');
     // The wallet has just sent it.
+    const checks = async (): Promise<unknown> =>
+      (await app.sql('SELECT checks FROM submissions WHERE hash = $1', [hash]))[0]?.checks;
     expect((await takeBack()).body.data.submitted).not.toBeNull();
+    // The next look forgets it where no node has it.
+    expect(await checks()).toBe(-1);
+    await sent(hash);
+    expect(await checks()).toBe(0);
     await lookedFor();
     const { status, body } = await takeBack();
     expect([status, body.data.submitted]).toEqual([200, null]);

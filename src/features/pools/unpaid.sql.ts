@@ -33,14 +33,15 @@ export const SUBMIT_DEPOSIT = statement<{ id: string; caller: string; hash: stri
       WHERE type = 'DEPOSIT' AND status <> 'CONFIRMED'
       ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at,
         check_at = excluded.check_at, checks = 0, known = false, sender = NULL, nonce = NULL
-      WHERE s.hash <> excluded.hash
+      WHERE s.hash <> excluded.hash OR s.checks < 0
     )
     ${FOUND}`,
 );
 
 /**
  * Forgets the hash, if it is still this one; null: whichever it is. One that a node has shown can still be mined, so
- * only the chain ends it; so may one that was not looked for yet. The indexer looks at it now.
+ * only the chain ends it. The indexer looks now at one that it has not looked for yet, and forgets it (-1 checks) if no
+ * node knows it.
  */
 export const TAKE_SUBMISSION_BACK = statement<
   { id: string; caller: string; hash: string | null },
@@ -50,11 +51,11 @@ export const TAKE_SUBMISSION_BACK = statement<
   { id: 'uuid', caller: 'text', hash: 'text' },
   `
     WITH ${LOCKED}, told AS MATERIALIZED (
-      SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks = 0 AS may_come
+      SELECT s.transaction_id AS id, s.known OR s.sender IS NOT NULL OR s.checks <= 0 AS may_come
       FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
       WHERE :hash IS NULL OR s.hash = :hash FOR UPDATE OF s
     ), asked AS (
-      UPDATE submissions s SET check_at = now() FROM told WHERE s.transaction_id = told.id AND told.may_come
+      UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END FROM told WHERE s.transaction_id = told.id AND told.may_come
     ), gone AS (
       DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
     )

@@ -45,13 +45,14 @@ export const LEDGER_CHAIN = `
 /**
  * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked
  * about. Where the ledger lacks events of the contract, or holds one of the transaction that has no effect, nothing is
- * decided. What no node knows may still be mined, however long ago it was seen. Row: how many were taken back.
+ * decided. What no node knows may still be mined, however long ago it was seen, unless its payer has taken it back before
+ * any node was seen to have it. Row: how many were taken back.
  * Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
  */
 export const CONCLUDE = `
   WITH found AS MATERIALIZED (
-    SELECT s.transaction_id AS id, f.verdict, f.sender, f.nonce, f.verdict = 'open' AS known,
-      CASE WHEN s.known = (f.verdict = 'open') THEN s.checks + 1 ELSE 1 END AS checks
+    SELECT s.transaction_id AS id, f.verdict, f.sender, f.nonce, f.verdict = 'open' AS known, s.checks < 0 AS taken_back,
+      CASE WHEN s.known = (f.verdict = 'open') THEN greatest(s.checks, 0) + 1 ELSE 1 END AS checks
     FROM (
       SELECT id, hash, CASE WHEN EXISTS (SELECT FROM transactions t JOIN pools p ON p.id = t.pool_id
           WHERE t.id = g.id AND ${isApart('p.contract_address')})
@@ -63,7 +64,7 @@ export const CONCLUDE = `
     WHERE EXISTS (SELECT FROM chain_blocks b WHERE b.number = $6 AND b.hash = $7)
     FOR UPDATE OF s
   ), over AS MATERIALIZED (
-    SELECT id FROM found WHERE verdict = 'over'
+    SELECT id FROM found WHERE verdict = 'over' OR verdict = 'unknown' AND taken_back
   ), gone AS (
     DELETE FROM submissions s USING over WHERE s.transaction_id = over.id
   ), kept AS (

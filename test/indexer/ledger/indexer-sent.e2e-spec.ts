@@ -81,6 +81,9 @@ describe('a hash that was told', () => {
     await bench.mine(64);
     for (const id of gone) await taken(id);
     await lookedAt(stays, { known: false, sender: null, nonce: null });
+    // Taken back by the payer before the first look.
+    const forgotten = await told(newHash(), { checks: -1 });
+    await until(() => isGone(forgotten));
     await lookedAt(setAside, { checks: 0 });
     // It confirmed nothing, and said so.
     const rows = await bench.sql<{ status: string }>('SELECT status FROM transactions WHERE id = ANY($1)', [

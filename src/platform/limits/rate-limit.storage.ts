@@ -13,6 +13,8 @@ import { RedisCounter } from './redis-counter';
 const PATIENCE_MS = 400;
 /** Time between two checks of Redis. */
 const PING_MS = 250;
+/** A connection without an answer for so long is given up, as a firewall may have forgotten it. A new one takes its place. */
+const SILENT_MS = 2000;
 /** How long Redis is not asked after a request without an answer: a part of a cluster may be down. */
 const PAUSE_MS = 1000;
 
@@ -101,6 +103,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     if (this.isAsking) return;
     this.isAsking = true;
     const pong = client.ping();
+    // Not by ioredis' socketTimeout, whose timer outlives a connection that was lost, and ends the next one.
+    const silent = setTimeout(() => client.disconnect(true), SILENT_MS).unref();
     await answerOf(pong).catch((error: Error) => this.lost(error));
     try {
       await pong;
@@ -109,6 +113,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     } catch (error) {
       this.lost(error as Error);
     }
+    clearTimeout(silent);
     this.isAsking = false;
   }
 

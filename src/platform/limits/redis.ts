@@ -2,8 +2,6 @@ import Redis, { Cluster } from 'ioredis';
 
 const OPTIONS = {
   connectTimeout: 1000,
-  // A connection on which nothing arrives is given up, as a firewall may have forgotten it; a new one takes its place.
-  socketTimeout: 2000,
   // Without a connection a command fails at once, and none is sent twice: losing counts is acceptable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -28,12 +26,11 @@ export function connectRedis(address: string): Redis | Cluster {
     ...(password && { password }),
     ...(scheme === 'rediss' && { tls: {} }),
   };
-  const { connectTimeout, socketTimeout } = OPTIONS;
   if (kind === 'cluster')
     return new Cluster(nodes, {
       clusterRetryStrategy: OPTIONS.retryStrategy,
       enableOfflineQueue: false,
-      redisOptions: { connectTimeout, socketTimeout, maxRetriesPerRequest: 0, ...connection },
+      redisOptions: { connectTimeout: OPTIONS.connectTimeout, maxRetriesPerRequest: 0, ...connection },
     });
   return new Redis({
     ...OPTIONS,

@@ -73,6 +73,7 @@ describe('contracts that do not number their events', () => {
         logs: () => [],
         result: (method, result) =>
           method === 'eth_getBlockReceipts' && Array.isArray(result) ? result.slice(0, -1) : result,
+        refuse: (method) => method === 'eth_getTransactionReceipt',
       },
       'are not all of it',
     ],

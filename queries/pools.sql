@@ -252,7 +252,8 @@ deposit AS MATERIALIZED (
     FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
     WHERE ($3::text) IS NULL OR s.hash = ($3::text) FOR UPDATE OF s
   ), asked AS (
-    UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END FROM told WHERE s.transaction_id = told.id AND told.may_come
+    UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END
+    FROM told WHERE s.transaction_id = told.id AND told.may_come
   ), gone AS (
     DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
   )

@@ -42,7 +42,7 @@ export class KeeperNode {
     const count = async (tag: string): Promise<number> =>
       hexToNumber((await this.rpc.request('eth_getTransactionCount', [address, tag])) as Hex);
     const mined = await count('latest');
-    // Some nodes refuse the tag. What waits there is then replaced, which costs no more than it would have.
+    // Some nodes refuse the tag. A transaction that waits is then replaced: its nonce is used once all the same.
     return { mined, waiting: await orElse(count('pending'), () => mined) };
   }
 
@@ -71,7 +71,7 @@ export class KeeperNode {
     const base = hexToBigInt(baseFeePerGas);
     const wei = async (method: string): Promise<bigint> =>
       hexToBigInt((await this.rpc.request(method, [])) as Hex);
-    // The execution API leaves the first to each client; the gas price is the base fee with the same tip.
+    // Where a node lacks the first method, the gas price has the same tip on top of the base fee.
     const tip = await orElse(wei('eth_maxPriorityFeePerGas'), async () => (await wei('eth_gasPrice')) - base);
     const maxPriorityFeePerGas = tip > 0n ? tip : 0n;
     return { maxPriorityFeePerGas, maxFeePerGas: 2n * base + maxPriorityFeePerGas };

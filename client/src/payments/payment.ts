@@ -48,7 +48,7 @@ export type PaymentRequest =
  * - `sent`: the transaction `hash` of `step` is on its way.
  * - `mined`: a deposit that was announced is on the chain, and the service has not seen it yet.
  * - `done`: it is on the chain, and the service has seen a deposit that was announced. Of others it may be behind.
- * - `done`, `failed`: stays in the list until it is dismissed, or others need its place.
+ * - `failed`: like `done`, it stays in the list until it is dismissed, or others need its place.
  * - `cancelled`: by the person, before it was sent. If the wallet sends it after all, it becomes `sent`.
  */
 export type PaymentState = 'checking' | 'wallet' | 'sent' | 'mined' | 'done' | 'failed' | 'cancelled';

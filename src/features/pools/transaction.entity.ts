@@ -120,7 +120,7 @@ export class Submission {
   @Column('smallint', {
     default: 0,
     comment:
-      "How often in a row the indexer has found the same: that the chain's nodes know the hash, or that they do not",
+      "How often in a row the indexer has found the same: that the chain's nodes know the hash, or that they do not; -1: its payer took it back before the first look",
   })
   checks: number;
 

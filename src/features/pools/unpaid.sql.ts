@@ -55,7 +55,8 @@ export const TAKE_SUBMISSION_BACK = statement<
       FROM submissions s JOIN deposit ON s.transaction_id = deposit.id
       WHERE :hash IS NULL OR s.hash = :hash FOR UPDATE OF s
     ), asked AS (
-      UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END FROM told WHERE s.transaction_id = told.id AND told.may_come
+      UPDATE submissions s SET check_at = now(), checks = CASE s.checks WHEN 0 THEN -1 ELSE s.checks END
+      FROM told WHERE s.transaction_id = told.id AND told.may_come
     ), gone AS (
       DELETE FROM submissions s USING told WHERE s.transaction_id = told.id AND NOT told.may_come
     )

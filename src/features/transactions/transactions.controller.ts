@@ -77,7 +77,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Take back that the payment of a deposit was sent',
     description:
-      'By the account that is to pay it. A hash that the service has looked for, a few seconds after it was told, and that no node has shown, is forgotten, and the deposit can be paid again; if the transaction reaches the chain after all, it confirms the deposit all the same. Any other transaction may still be mined, so `submitted` stays, and the service looks now whether a final block has it, failed, or another in its place.',
+      'By the account that is to pay it. A hash that no node has shown is forgotten, and the deposit can be paid again; where the service has not looked for it yet, it does so within seconds, and `submitted` stays until then. If the transaction reaches the chain after all, it confirms the deposit all the same. A transaction that a node has shown may still be mined, so its `submitted` stays, and the service looks now whether a final block has it, failed, or another in its place.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   takeBack(

@@ -1,4 +1,7 @@
-import { type Stance, verdict } from './cross-check';
+import type { BlockBatch } from '#indexer/reading/block-batch';
+import type { ChainEvent } from '#indexer/reading/decode';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { type Stance, compared, countedAlike, verdict } from './cross-check';
 
 /** What the others say: `a`, `b` are claims of their own that differ from the reader's. */
 const others = (...said: string[]): { stance: Stance; claim?: string }[] =>
@@ -20,4 +23,53 @@ describe('the vote on what the reader says', () => {
     ['refuses it where most others say the same other thing', ['a', 'a'], 1, 'outvoted'],
     ['refuses it against a minority that supports it', ['agrees', 'a', 'a', 'a'], 1, 'outvoted'],
   ])('%s', (_, said, agree, wanted) => expect(verdict(others(...said), agree)).toBe(wanted));
+});
+
+describe('an endpoint that differs about a contract whose events are proven', () => {
+  const event = (logIndex: number, fields: Partial<ChainEvent> = {}): ChainEvent =>
+    ({
+      blockNumber: 7,
+      contract: 'c',
+      amount: '1',
+      txHash: '0xa',
+      logIndex,
+      seq: 100 + logIndex,
+      ...fields,
+    }) as ChainEvent;
+  const batch = (...events: ChainEvent[]): BlockBatch =>
+    ({
+      to: { number: 7, hash: '0x7', time: 1 },
+      blocks: [],
+      contracts: ['c', 'd'],
+      counts: [],
+      events,
+    }) as unknown as BlockBatch;
+  const ours = batch(event(3), event(5, { amount: '2' }), event(9, { contract: 'd' }));
+
+  it.each<[string, Stance, ChainEvent[]]>([
+    [
+      'agrees where it counts its logs otherwise',
+      'agrees',
+      [event(1), event(0, { amount: '2' }), event(9, { contract: 'd' })],
+    ],
+    ['differs in an amount', 'differs', [event(3), event(5, { amount: '3' }), event(9, { contract: 'd' })]],
+    [
+      'differs in the name of a transaction',
+      'differs',
+      [event(1, { txHash: '0xb' }), event(0, { amount: '2' }), event(9, { contract: 'd' })],
+    ],
+    [
+      'differs in an event of another contract',
+      'differs',
+      [event(1), event(0, { amount: '2' }), event(8, { contract: 'd' })],
+    ],
+  ])('%s', (_, stance, events) => {
+    const [said] = compared(
+      [{ endpoint: {} as WatchedEndpoint, stance: 'agrees', batch: batch(...events) }],
+      ours,
+    );
+    expect(said.stance).toBe('differs');
+    expect(countedAlike(said, ours, new Set(['c'])).stance).toBe(stance);
+    expect(countedAlike(said, ours).stance).toBe('differs');
+  });
 });

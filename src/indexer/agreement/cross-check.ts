@@ -75,32 +75,51 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   );
 }
 
-const sameValues = (a: unknown[], b: unknown[]): boolean =>
-  a.length === b.length && a.every((value, i) => value === b[i]);
+const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+
+/** Of an event of a contract without numbers, what receipts prove beside its place in the block. Nodes name transactions. */
+const contentOf = (event: ChainEvent): string =>
+  JSON.stringify({ ...event, txHash: '', logIndex: 0, seq: 0 });
+const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][] =>
+  events
+    .map((event): [string, ChainEvent] => [contentOf(event), event])
+    .sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
 
 /**
- * What receipts prove of the events of a contract without numbers, in any order. Transactions are named by the node alone;
- * and some nodes count logs by transaction, or from 1, of which the order and the number of an event are made.
+ * These events in the places of the others, which are proven: some nodes count the logs of each transaction, or from 1.
+ * @returns undefined if they are not the same events
  */
-const provenOf = (events: ChainEvent[]): string[] =>
-  events.map((event) => JSON.stringify({ ...event, txHash: '', logIndex: 0, seq: 0 })).sort();
-
-/** Whether the events are the same, as far as that can be proven. */
-export const sameEvents = (some: ChainEvent[], others: ChainEvent[]): boolean =>
-  sameValues(provenOf(some), provenOf(others));
+export function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent[] | undefined {
+  const [given, right] = [byContent(events), byContent(proven)];
+  if (given.length !== right.length || given.some(([content], i) => content !== right[i][0]))
+    return undefined;
+  return given.map(([, event], i) => {
+    const { logIndex, seq } = right[i][1];
+    return { ...event, logIndex, seq };
+  });
+}
 
 /** In the order of the chain. */
 export const inOrder = (events: ChainEvent[]): ChainEvent[] =>
   [...events].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 
-/** Whether other events of these contracts are said to be in the same blocks than those that are proven. */
-export function contradicts(theirs: BlockBatch, batch: BlockBatch, proven?: ReadonlySet<string>): boolean {
-  if (!proven || theirs.to.hash !== batch.to.hash) return false;
-  const [their, ours] = [theirs, batch].map(({ events }) =>
+/** Their batch with the events of these contracts, which are proven, in our places. @returns undefined if they differ */
+function placedAsOurs(
+  theirs: BlockBatch,
+  batch: BlockBatch,
+  proven: ReadonlySet<string>,
+): BlockBatch | undefined {
+  const [own, ours] = [theirs, batch].map(({ events }) =>
     events.filter(({ contract }) => proven.has(contract)),
   );
-  return !sameEvents(their, ours);
+  const placed = placedAs(own, ours);
+  const others = theirs.events.filter(({ contract }) => !proven.has(contract));
+  return placed && { ...theirs, events: inOrder([...others, ...placed]) };
 }
+
+/** Whether other events of these contracts are said to be in the same blocks than those that are proven. */
+export const contradicts = (theirs: BlockBatch, batch: BlockBatch, proven?: ReadonlySet<string>): boolean =>
+  proven !== undefined && theirs.to.hash === batch.to.hash && !placedAsOurs(theirs, batch, proven);
 
 /** A text that is the same for equal batches. */
 const claimOf = ({ to, events, counts }: BlockBatch): string =>
@@ -114,13 +133,10 @@ export const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony
       : { ...each, stance: 'differs', claim: claimOf(each.batch) },
   );
 
-/** The same, where an endpoint that differs does so only in how it counts the logs of contracts whose events are proven. */
+/** The same, where an endpoint differs only in how it counts the logs of contracts whose events are proven. */
 export function countedAlike(each: Testimony, batch: BlockBatch, proven?: ReadonlySet<string>): Testimony {
   const { stance, batch: theirs } = each;
   if (!proven || stance !== 'differs' || theirs?.to.hash !== batch.to.hash) return each;
-  if (contradicts(theirs, batch, proven)) return each;
-  const others = theirs.events.filter(({ contract }) => !proven.has(contract));
-  const ours = batch.events.filter(({ contract }) => proven.has(contract));
-  const counted = { ...theirs, events: inOrder([...others, ...ours]) };
-  return compared([{ endpoint: each.endpoint, stance: 'agrees', batch: counted }], batch)[0];
+  const placed = placedAsOurs(theirs, batch, proven);
+  return placed ? compared([{ endpoint: each.endpoint, stance: 'agrees', batch: placed }], batch)[0] : each;
 }

@@ -66,13 +66,13 @@ async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promis
   try {
     const found = new Map<string, string | null>();
     for (const name of TOKENS) {
-      // Nodes may fail at a function that a contract lacks, so one that has answered is not asked for the other.
+      // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the other.
       const asked = contracts.filter((contract) => !found.get(contract));
       const answers = await source.rpc.settled(asked.map((contract) => viewCall(contract, name)));
       if (!answers.every(isFinal)) return undefined;
       for (const [i, contract] of asked.entries()) found.set(contract, toAddress(answers[i]));
     }
-    const addresses = contracts.map((contract) => found.get(contract)!);
+    const addresses = contracts.map((contract) => found.get(contract) ?? null);
     const tokens = tokensOf(addresses);
     const told = await source.rpc.settled(
       tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),

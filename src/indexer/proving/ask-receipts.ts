@@ -11,29 +11,25 @@ const isList = (answer: unknown): answer is object[] =>
   Array.isArray(answer) && answer.every((each) => typeof each === 'object' && each !== null);
 
 /**
- * All receipts of a block, as the endpoint says.
- * @param isWhole by one call, or else one by one
- * @returns undefined when it does not give them so
+ * All receipts of a block, as the endpoint says: by one call, and then one by one, since an endpoint that leaves out some
+ * may have each of them. Nothing where it does not give them.
  */
-export async function askReceipts(
-  endpoint: WatchedEndpoint,
-  header: RawHeader,
-  isWhole: boolean,
-): Promise<object[] | undefined> {
+export async function* askReceipts(endpoint: WatchedEndpoint, header: RawHeader): AsyncGenerator<object[]> {
   const ask = (calls: Call[]): Promise<unknown[]> => endpoint.source.rpc.settled(calls, undefined, 'reading');
   try {
-    if (isWhole) {
-      if (WITHOUT_BLOCK_RECEIPTS.has(endpoint)) return undefined;
+    let isRefused = false;
+    if (!WITHOUT_BLOCK_RECEIPTS.has(endpoint)) {
       const [found] = await ask([['eth_getBlockReceipts', [header.number]]]);
-      if (found instanceof RpcError) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
-      return isList(found) ? found : undefined;
+      isRefused = found instanceof RpcError;
+      if (isList(found) && !isRefused) yield found;
     }
     const { transactions } = header;
-    if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return undefined;
+    if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return;
     const found = await ask(transactions.map((hash) => ['eth_getTransactionReceipt', [hash]]));
-    return isList(found) && !found.some((each) => each instanceof RpcError) ? found : undefined;
+    if (!isList(found) || found.some((each) => each instanceof RpcError)) return;
+    if (isRefused) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
+    yield found;
   } catch (error) {
-    if (error instanceof RetryableChainError) return undefined;
-    throw error;
+    if (!(error instanceof RetryableChainError)) throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { inOrder, sameEvents } from '#indexer/agreement/cross-check';
+import { inOrder, placedAs } from '#indexer/agreement/cross-check';
 import { Patience } from '#indexer/agreement/patience';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
@@ -68,48 +68,48 @@ export class BlockProof {
     });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;
-    const events = new Map<ChainEvent, ChainEvent>();
-    const reason =
-      headers.length > 0 ? await this.check(reader, batch, headers, unnumbered, events) : 'far from the head';
+    const { unproven, events } =
+      headers.length > 0
+        ? await this.check(reader, batch, headers, unnumbered)
+        : { unproven: 'far from the head', events: batch.events };
     const standing: Standing =
-      reason === undefined ? { completeness: 'receipts' } : { completeness: 'agreement', unproven: reason };
+      unproven === undefined ? { completeness: 'receipts' } : { completeness: 'agreement', unproven };
     for (const contract of unnumbered) this.standings.set(contract, standing);
-    const proven = new Set(reason === undefined ? unnumbered : []);
-    if (events.size === 0) return { ...reading, proven };
-    const counted = inOrder(batch.events.map((event) => events.get(event) ?? event));
-    return { ...reading, batch: { ...batch, events: counted }, proven };
+    const proven = new Set(unproven === undefined ? unnumbered : []);
+    return { ...reading, batch: { ...batch, events }, proven };
   }
 
-  /** @returns why nothing is proven, undefined if all is */
+  /** @returns the events, in the order of the receipts, and why nothing is proven */
   private async check(
     reader: WatchedEndpoint,
     batch: BlockBatch,
     headers: RawHeader[],
     contracts: string[],
-    counted: Map<ChainEvent, ChainEvent>,
-  ): Promise<string | undefined> {
+  ): Promise<{ unproven?: string; events: ChainEvent[] }> {
+    let { events } = batch;
     const altered = headers.find((header) => !isAuthentic(header));
     if (altered) {
       this.mustHold(
         'hashes',
         `the header of block ${Number(altered.number)} does not have the hash of its fields`,
       );
-      return 'headers of this chain have fields of their own';
+      return { unproven: 'headers of this chain have fields of their own', events };
     }
     this.chain.hashes = true;
     this.chain.blooms ||= headers.some(({ logsBloom }) => !isEmptyBloom(String(logsBloom)));
     for (const header of headers) {
-      const own = batch.events.filter(({ blockNumber }) => blockNumber === Number(header.number));
+      const own = events.filter(({ blockNumber }) => blockNumber === Number(header.number));
       const open = contracts.filter(
         (contract) => own.some((event) => event.contract === contract) || this.mayHaveLogs(header, contract),
       );
       if (open.length === 0) continue;
       const receipts = await this.receipts(reader, header);
-      if (!receipts) return 'receipts of this chain are hidden, or encoded in a way of their own';
-      for (const contract of open) this.compare(contract, header, receipts, own, counted);
+      if (!receipts)
+        return { unproven: 'receipts of this chain are hidden, or encoded in a way of their own', events };
+      for (const contract of open) events = this.placed(contract, header, receipts, events);
     }
     this.patience.forgetAll();
-    return undefined;
+    return { events: inOrder(events) };
   }
 
   /** A chain that fills in no bloom at all proves nothing by one. */
@@ -123,15 +123,13 @@ export class BlockProof {
     const others = this.endpoints.all.filter((each) => each !== reader && each.heard);
     let wrong: WatchedEndpoint | undefined;
     for (const endpoint of [reader, ...others]) {
-      // An endpoint that leaves out some of a block's receipts may have each of them.
-      for (const isWhole of [true, false]) {
-        const given = await askReceipts(endpoint, header, isWhole);
-        const receipts = given && (await provenReceipts(header, given));
+      for await (const given of askReceipts(endpoint, header)) {
+        const receipts = await provenReceipts(header, given);
         if (receipts) {
           this.chain.roots = true;
           return receipts;
         }
-        if (given) wrong ??= endpoint;
+        wrong ??= endpoint;
       }
     }
     if (wrong)
@@ -142,27 +140,26 @@ export class BlockProof {
     return undefined;
   }
 
-  private compare(
+  /** Puts the contract's events of a block into the order of the receipts. @throws WrongEvents if they are others */
+  private placed(
     contract: string,
     header: RawHeader,
     receipts: ProvenReceipts,
-    given: ChainEvent[],
-    counted: Map<ChainEvent, ChainEvent>,
-  ): void {
+    events: ChainEvent[],
+  ): ChainEvent[] {
     const proven = eventsOf(contract, header, receipts, this.adapters.decode);
-    // Nobody can prove these, or that there are none.
-    const own = given.filter((event) => event.contract === contract && event.txHash !== receipts.outside);
+    // Nobody can prove those outside, or that there are none.
+    const isOwn = (event: ChainEvent): boolean =>
+      event.contract === contract &&
+      event.blockNumber === Number(header.number) &&
+      event.txHash !== receipts.outside;
     if (proven.length > 0 && !mayHaveLogsOf(contract, String(header.logsBloom))) {
       this.bloomsLie = true;
       this.logger.warn('blooms of this chain leave out logs: all receipts are read instead');
     }
-    if (sameEvents(proven, own)) {
-      // The reader may count logs in a way of its own. The order of those in the receipts is proven.
-      const isCounted = proven.every(({ logIndex }, i) => logIndex === own[i].logIndex);
-      // Which of them stands for which does not matter: all are replaced.
-      if (!isCounted) own.forEach((event, i) => counted.set(event, proven[i]));
-      return;
-    }
+    const own = events.filter(isOwn);
+    const placed = placedAs(own, proven);
+    if (placed) return [...events.filter((event) => !isOwn(event)), ...placed];
     const found = `${own.length} instead of ${proven.length}`;
     const what = own.length < proven.length ? 'are left out' : 'are not those of the receipts';
     throw new WrongEvents(

@@ -62,22 +62,6 @@ export function linkBlocks(
   return blocks;
 }
 
-/** Some nodes write hashes and topics in capitals. */
-function lowerCase(log: RawLog): RawLog {
-  const { topics, blockHash, transactionHash } = log;
-  if (!CAPITALS.test(topics.join('') + blockHash + transactionHash)) return log;
-  return {
-    ...log,
-    topics: topics.map((topic) => topic.toLowerCase()),
-    blockHash: blockHash.toLowerCase(),
-    transactionHash: transactionHash.toLowerCase(),
-  };
-}
-const CAPITALS = /[A-F]/;
-
-const contentOf = ({ address, transactionHash, topics, data }: RawLog): string =>
-  [address, transactionHash, ...topics, data].join().toLowerCase();
-
 /** Whether none is smaller than the one before. */
 export const areInOrder = (times: number[]): boolean =>
   times.every((time, i) => i === 0 || time >= times[i - 1]);
@@ -100,8 +84,8 @@ export function timesOf(logs: RawLog[], blocks: Block[]): number[] | undefined {
 
 /**
  * The logs of these contracts in a range of blocks, in chain order and without duplicates. Some nodes repeat, shuffle
- * or add logs, or send pending ones, which have no block. Two different logs with one index, as of nodes that count logs by
- * transaction, have no order: such an answer is unusable. @throws MalformedAnswer
+ * or add logs, or send pending ones, which have no block. Some count the logs of each transaction from 0: two different logs
+ * with one index have no order, and the answer is unusable. @throws MalformedAnswer
  */
 export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: number): RawLog[] {
   if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
@@ -110,9 +94,9 @@ export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: n
   for (const each of logs) {
     if (each?.blockNumber === null || each?.blockHash === null) continue;
     checkLog(each);
+    const number = Number(each.blockNumber);
+    if (each.removed || number < from || number > to || !own.has(each.address.toLowerCase())) continue;
     const log = lowerCase(each);
-    const number = Number(log.blockNumber);
-    if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
     const place = number * MAX_PLACES + Number(log.logIndex);
     const same = unique.get(place);
     if (same && contentOf(same) !== contentOf(log))
@@ -121,3 +105,14 @@ export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: n
   }
   return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
 }
+
+/** Some nodes write hashes and topics in capitals. */
+const lowerCase = (log: RawLog): RawLog => ({
+  ...log,
+  topics: log.topics.map((topic) => topic.toLowerCase()),
+  blockHash: log.blockHash.toLowerCase(),
+  transactionHash: log.transactionHash.toLowerCase(),
+});
+
+const contentOf = ({ address, transactionHash, topics, data }: RawLog): string =>
+  [address, transactionHash, ...topics, data].join().toLowerCase();

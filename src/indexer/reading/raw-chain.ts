@@ -25,15 +25,17 @@ export class MalformedAnswer extends RetryableChainError {}
 const HASH = /^0x[0-9a-f]{64}$/i;
 const HEX = /^0x([0-9a-f]{2})*$/i;
 const QUANTITY = /^0x[0-9a-f]{1,13}$/i;
+const areTexts = (pattern: RegExp, ...values: unknown[]): boolean =>
+  values.every((value) => typeof value === 'string' && pattern.test(value));
 /** NaN if it is none. */
-export const quantityOf = (value: unknown): number =>
-  typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
-/** A node that is still starting may answer with 0 or null. @throws MalformedAnswer */
+export const quantityOf = (value: unknown): number => (areTexts(QUANTITY, value) ? Number(value) : NaN);
+/** The answer to `eth_chainId`. A node that is still starting may send 0 or null. @throws MalformedAnswer */
 export function chainIdOf(answer: unknown): number {
   const id = quantityOf(answer);
   if (!(id > 0)) throw new MalformedAnswer('the node does not know its chain yet');
   return id;
 }
+
 /** No block has so many logs. */
 export const MAX_LOGS = 2 ** 21;
 /**
@@ -64,7 +66,7 @@ export function toCount(result: unknown): number | null | undefined {
 /** @throws MalformedAnswer */
 export function toBlock(raw: RawBlock): Block {
   const { number, hash, parentHash, timestamp } = raw;
-  if (!QUANTITY.test(number) || !HASH.test(hash) || !HASH.test(parentHash) || !QUANTITY.test(timestamp))
+  if (!areTexts(QUANTITY, number, timestamp) || !areTexts(HASH, hash, parentHash))
     throw new MalformedAnswer('the node sent an invalid block');
   return {
     number: Number(number),
@@ -80,12 +82,9 @@ export function checkLog(log: Partial<RawLog> | null): asserts log is RawLog {
   const well =
     typeof address === 'string' &&
     Array.isArray(topics) &&
-    topics.every((topic) => HASH.test(topic)) &&
-    HEX.test(String(data)) &&
-    QUANTITY.test(String(blockNumber)) &&
-    HASH.test(String(blockHash)) &&
-    HASH.test(String(transactionHash)) &&
-    QUANTITY.test(String(logIndex)) &&
+    areTexts(HASH, ...topics, blockHash, transactionHash) &&
+    areTexts(HEX, data) &&
+    areTexts(QUANTITY, blockNumber, logIndex) &&
     Number(logIndex) < MAX_LOGS;
   if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }

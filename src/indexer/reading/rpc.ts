@@ -72,9 +72,9 @@ const PARALLEL_REQUESTS = 4;
 /** Providers use the same error code for too many requests and too many results, so only the text tells. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 const BATCH_LIMIT = /batch/i;
-/** What geth answers to those calls of a batch whose results exceed its limit for the whole. */
+/** geth's code for the calls of a batch that no longer fit into its limit for the whole answer. */
 const TOO_LARGE = -32003;
-/** A request of fewer calls that takes too long is not divided: it is not slow for their number. */
+/** A batch of fewer calls that times out is not divided, because their number is not what makes it slow. */
 const FEWEST_DIVIDED = 8;
 const LOGS = 'eth_getLogs';
 /**
@@ -164,8 +164,6 @@ export class Rpc {
     turn: Turn,
   ): Promise<unknown[]> {
     let start = Date.now();
-    // Those who ask for logs ask for fewer blocks instead, whose headers stay in the same request.
-    const hasLogs = calls.some(([method]) => method === LOGS);
     for (let waitMs = this.times.backoffMs, tries = 1; ; waitMs *= 2, tries += 1) {
       try {
         start += await this.waitForTurn(calls.length, turn, Math.max(0, start + patienceMs - Date.now()));
@@ -173,8 +171,7 @@ export class Rpc {
         this.batchSize.succeeded(calls.length);
         return results;
       } catch (failure) {
-        const tooLarge = failure instanceof AnswerTooLarge && calls.length > 1 && !hasLogs;
-        const error = tooLarge ? new BatchRefused() : failure;
+        const error = failure instanceof AnswerTooLarge && isDivisible(calls) ? new BatchRefused() : failure;
         if (error instanceof AnswerTooLarge)
           return calls.map(([name]) => new RpcError(name, 0, error.message, { of: 'results' }));
         if (error instanceof Resting) throw new RpcResting(this.budget.restMs);
@@ -189,7 +186,7 @@ export class Rpc {
         if (!(error instanceof Retryable)) throw error;
         if (error.kind === 'rate_limit') this.throttled += 1;
         this.onRetry(error.kind);
-        if (error.kind === 'timeout' && !hasLogs && calls.length >= FEWEST_DIVIDED) {
+        if (error.kind === 'timeout' && isDivisible(calls) && calls.length >= FEWEST_DIVIDED) {
           this.batchSize.refused(calls.length);
           const leftMs = start + patienceMs - Date.now();
           if (leftMs > 0) return this.settled(calls, leftMs, turn, answerMs);
@@ -254,10 +251,14 @@ export class Rpc {
     const refusals = results.filter((result) => result instanceof RpcError);
     const refused =
       (refusals.length === length && refusals.every(({ message }) => BATCH_LIMIT.test(message))) ||
-      refusals.some(({ code }) => code === TOO_LARGE);
+      (isDivisible(calls) && refusals.some(({ code }) => code === TOO_LARGE));
     if (!isOne && (whole || refused)) throw new BatchRefused();
     return results;
   }
 }
+
+/** Whoever asks for logs asks for those of fewer blocks instead, and for the headers in the same request. */
+const isDivisible = (calls: Call[]): boolean =>
+  calls.length > 1 && calls.every(([method]) => method !== LOGS);
 
 const isResponse = (answer: unknown): answer is RpcResponse => typeof answer === 'object' && answer !== null;

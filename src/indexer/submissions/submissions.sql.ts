@@ -8,6 +8,7 @@ const ACCOUNTS_A_ROUND = 500;
 /** Seconds until the second look. Each further one waits twice as long. */
 const FIRST_WAIT_S = 40;
 const LONGEST_WAIT_S = 3600;
+
 /**
  * Those to look at: one of each account that has any that are due, account after account, so that nobody waits for what
  * another has told. Row: the account to go on after, empty at the end; nulls if none is due. Parameter: the account to
@@ -34,9 +35,7 @@ const due = (order: 'ASC' | 'DESC'): string => `
 /** By turns, so that neither a flood of new ones nor old ones without an end hold up the others of an account. */
 export const DUE = { oldest: due('ASC'), newest: due('DESC') };
 
-/**
- * Row: `LedgerChain`. While nobody says which block is final, it is the lowest to which the indexer goes back.
- */
+/** Row: `LedgerChain`. While nobody says which block is final, it is the lowest to which the indexer goes back. */
 export const LEDGER_CHAIN = `
   SELECT c.applied_number::float8 AS applied, b.hash,
     greatest(least(c.applied_number, coalesce(c.finalized_number, c.block_number - ${WINDOW_BLOCKS})), 0)::float8 AS final
@@ -56,7 +55,8 @@ export const CONCLUDE = `
     FROM (
       SELECT id, hash, CASE WHEN EXISTS (SELECT FROM transactions t JOIN pools p ON p.id = t.pool_id
           WHERE t.id = g.id AND ${isApart('p.contract_address')})
-          OR EXISTS (SELECT FROM chain_events e WHERE e.tx_hash = g.hash AND e.outcome NOT IN ('WAITING', 'APPLIED')) THEN 'undecided' ELSE verdict END AS verdict,
+          OR EXISTS (SELECT FROM chain_events e WHERE e.tx_hash = g.hash AND e.outcome NOT IN ('WAITING', 'APPLIED'))
+          THEN 'undecided' ELSE verdict END AS verdict,
         sender, nonce
       FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS g(id, hash, verdict, sender, nonce)
     ) f

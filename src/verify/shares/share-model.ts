@@ -46,8 +46,9 @@ const poolsOf = (...parts: (Part | undefined)[]): string[] => [
  *     part(n) = cost * n / shares               rounded down; 0 for no shares
  *     worth(n)                                  at the last trade of the vault, with what that may have been rounded by
  *
- * What was paid for no shares is no event. Of more shares than there are, nothing is known, and the event stays as it was read. The shares and the cost that others
- * have given are taken as stored: the account that gave them tells whether they are right.
+ * What was paid for no shares is no event. Of more shares than there are, nothing is known, and the event stays as it was
+ * read. The shares and the cost that others have given are taken as stored: the account that gave them tells whether they
+ * are right.
  *
  * This arithmetic also stands in src/indexer/shares/movements.ts: a change to one is a change to both. They share no code
  * on purpose.

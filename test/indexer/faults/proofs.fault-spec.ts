@@ -110,6 +110,22 @@ describe('of two endpoints, about contracts that do not number their events', ()
     for (const proxy of bench.proxies) lie(proxy);
   });
 
+  it.each([0, 1])('one that counts logs from 1 agrees with the other: number %s', async (other) => {
+    const logs: Faults['logs'] = (found) =>
+      found.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + 1).toString(16)}` }));
+    lie(bench.proxies[other], { logs });
+    const { blockNumber, logs: mined } = await bench.deposit(bench.pools[0], 9n);
+    await bench.converged();
+    const found = await bench.sql(
+      'SELECT log_index::int AS index FROM chain_events WHERE block_number = $1',
+      [blockNumber],
+    );
+    const { cooperative } = bench.deployment.contracts;
+    const own = mined.filter(({ address }) => address.toLowerCase() === cooperative.toLowerCase());
+    expect(found).toEqual(own.map(({ logIndex: index }) => ({ index })));
+    lie(bench.proxies[other]);
+  });
+
   it.each([0, 1])('the one that leaves out a log is not believed: number %s', async (liar) => {
     lie(bench.proxies[liar], { logs: () => [] });
     await bench.deposit(bench.pools[0], 6n);

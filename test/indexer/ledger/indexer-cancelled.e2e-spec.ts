@@ -215,7 +215,7 @@ describe('events that cost nothing', () => {
     void (await new Replay(written.operatorUrl, () => undefined).run());
   const free = { ref: null, circleId: '7', place: 2, collateral: '0', period: 60, drawTime: 1 };
 
-  it("keep no pool: a stranger's circle, also after a replay, which brings the pool not back", async () => {
+  it("keep no pool: a stranger's circle does not, and a replay does not bring the pool back", async () => {
     await start();
     pay({ ...free, kind: 'CircleOpened', account: OTHER });
     await written.apply(chain);

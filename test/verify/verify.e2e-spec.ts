@@ -6,6 +6,8 @@ import { LedgerComparison } from '#verify/checks/ledger';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
+import { OPEN_ROWS } from '#verify/shares/shares.sql';
+import { SECOND } from '#verify/shares/share-model';
 import { CORRUPTIONS, DERIVED_TABLES, EXTRA_ROWS, isGiven, rounds } from '../support/verify/verify-cases';
 import { VerifyScene, verify } from '../support/verify/verify-scene';
 
@@ -152,4 +154,42 @@ it('reports that it could not check without a database, or when it is stopped', 
   const stopped = await verify({ ...options, databaseUrl: scene.written.operatorUrl }, AbortSignal.abort());
   expect(stopped).toMatchObject({ complete: false, notChecked: ['stopped before the end'] });
   expect(exitCode(stopped)).toBe(2);
+});
+
+interface Plan {
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  Plans?: Plan[];
+}
+
+it('reads what was given since the last trade of a vault a few times, not once for each', async () => {
+  const { client } = scene.written;
+  const [vault, from, to] = ['ee', 'aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`);
+  await client.query('BEGIN');
+  try {
+    await client.query(
+      `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+         pool_name, account, amount, shares, outcome)
+       SELECT 1000 + n, k * ${SECOND}, '0x' || n, now(), '0x' || n, $1, (1000 + n)::bigint * ${2n * SECOND} + k * ${SECOND},
+         CASE k WHEN 0 THEN 'Deposited' ELSE 'Withdrawn' END, gen_random_uuid(), $2, CASE k WHEN 0 THEN $3 ELSE $2 END,
+         1, 1, 'APPLIED' FROM generate_series(1, 1000) n, generate_series(0, 1) k`,
+      [vault, from, to],
+    );
+    await client.query('ANALYZE chain_events');
+    const [, query] = OPEN_ROWS.split('CURSOR FOR');
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${query}`,
+      [
+        [vault, vault],
+        [from, to],
+      ],
+    );
+    const read = (node: Plan): number =>
+      (node['Relation Name'] === 'chain_events' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
+      (node.Plans ?? []).reduce((sum, each) => sum + read(each), 0);
+    expect(read(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(20 * 2000);
+  } finally {
+    await client.query('ROLLBACK');
+  }
 });

@@ -28,17 +28,14 @@ const part = (row: string): string =>
   `CASE WHEN ${row}.kind IS NOT NULL THEN json_build_object('id', concat_ws(' ', ${row}.block_number, ${row}.log_index),
     'kind', ${row}.kind, 'shares', ${row}.shares::text, 'amount', coalesce(${row}.amount, 0)::text, 'pool', ${row}.pool_id) END`;
 
-/**
- * SQL: what was paid for how many shares, in the last trade before the log of event `e`, whose second row it is. Of less
- * than a thousand units, or shares bought, rounding tells too little of the price.
- */
-const TRADE = `CASE WHEN e.kind = 'Withdrawn' AND e.log_index >= ${SECOND} THEN (
-  SELECT json_build_object('amount', (t.amount + coalesce(y.amount, 0))::text, 'shares', t.shares::text)
-  FROM chain_events t LEFT JOIN chain_events y ON y.contract = t.contract AND y.seq = t.seq + ${SECOND}
-  WHERE t.contract = e.contract AND t.seq < e.seq - ${SECOND} AND t.log_index < ${SECOND}
-    AND t.amount + coalesce(y.amount, 0) >= 1000 AND CASE t.kind WHEN 'Deposited' THEN y.kind IS NULL AND t.shares >= 1000
-      WHEN 'Withdrawn' THEN y.kind = 'YieldClaimed' AND t.shares > 0 END
-  ORDER BY t.seq DESC LIMIT 1) END`;
+/** SQL: what was paid by the log whose first row is `t`, and whose second one, if it has one, is `y`. */
+const PAID = 't.amount + coalesce(y.amount, 0)';
+/** SQL: whether that tells the price of shares. Of less than a thousand units, or shares bought, rounding hides it. */
+const IS_TRADE = `${PAID} >= 1000 AND CASE t.kind WHEN 'Deposited' THEN y.kind IS NULL AND t.shares >= 1000
+  WHEN 'Withdrawn' THEN y.kind = 'YieldClaimed' AND t.shares > 0 ELSE false END`;
+const SECOND_ROW = `y.contract = t.contract AND y.seq = t.seq + ${SECOND}`;
+/** SQL: whether row `e` is the second of a log by which shares were given. */
+const GIVEN = `e.kind = 'Withdrawn' AND e.log_index >= ${SECOND}`;
 
 /**
  * The rows of accounts, one account after the other, in the order of the chain. Each of its logs comes once, or twice
@@ -46,10 +43,20 @@ const TRADE = `CASE WHEN e.kind = 'Withdrawn' AND e.log_index >= ${SECOND} THEN 
  */
 export const OPEN_ROWS = `
   DECLARE verified_shares NO SCROLL CURSOR FOR
+  -- The last trade up to each log, in one pass over the vaults in which any of these accounts has given shares.
+  WITH traded AS MATERIALIZED (
+    SELECT t.contract, t.seq, max(t.seq) FILTER (WHERE ${IS_TRADE}) OVER (PARTITION BY t.contract ORDER BY t.seq) AS trade
+    FROM chain_events t LEFT JOIN chain_events y ON ${SECOND_ROW}
+    WHERE t.log_index < ${SECOND} AND t.contract IN (SELECT e.contract FROM ${WANTED}
+      JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL AND ${GIVEN})
+  )
   SELECT e.contract AS vault, e.account, e.log_index >= ${SECOND} AS "isSecond", ${part('e')} AS own, ${part('o')} AS other,
-    ${TRADE} AS trade
+    CASE WHEN t.seq IS NOT NULL THEN json_build_object('amount', (${PAID})::text, 'shares', t.shares::text) END AS trade
   FROM ${WANTED} JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL
   LEFT JOIN chain_events o ON o.block_number = e.block_number AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract
+  LEFT JOIN traded l ON l.contract = e.contract AND l.seq = e.seq - ${SECOND} AND ${GIVEN}
+  LEFT JOIN chain_events t ON t.contract = l.contract AND t.seq = l.trade
+  LEFT JOIN chain_events y ON ${SECOND_ROW}
   ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;
 export const NEXT_ROWS = 'FETCH 5000 FROM verified_shares';
 export const CLOSE_ROWS = 'CLOSE verified_shares';

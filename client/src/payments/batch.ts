@@ -4,6 +4,7 @@ import { TransactionRevertedError } from '../errors.js';
 import type { ContractCall } from '../types.js';
 import { wait } from '../wait.js';
 import { TransactionDroppedError } from './errors.js';
+import { neverShownMs } from './follow.js';
 import type { PaymentTrace } from './payment.js';
 import { depositOf } from './search.js';
 import type { Run } from './send.js';
@@ -65,16 +66,22 @@ export async function followBatch(
   trace: PaymentTrace,
 ): Promise<TransactionReceipt[]> {
   const { reader } = run.ground;
-  let told: Hash | undefined;
+  let announced: Hash | undefined;
+  let knownAt = Date.now();
   for (;;) {
-    const hashes = await run.within(batchHashes(run, call, trace));
+    const found = await run.within(batchHashes(run, call, trace));
+    if (found !== 'unknown') knownAt = Date.now();
+    // A wallet that forgets its batches forgets one that is still on its way, too.
+    else if (Date.now() - knownAt > neverShownMs(run.options.droppedAfterMs))
+      throw new TransactionDroppedError(call.name, trace.batch as Hash);
+    const hashes = found === 'unknown' ? undefined : found;
     if (hashes) {
       const hash = hashes[hashes.length - 1];
-      if (hash !== told) {
+      if (hash !== announced) {
         await run.tell({ state: 'sent', step: 'batch', hash, trace });
         run.options.onSent?.(call, hash);
       }
-      told = hash;
+      announced = hash;
       const receipts = await run.within(
         Promise.all(hashes.map((hash) => getTransactionReceipt(reader, { hash }))).catch(() => undefined),
       );
@@ -86,7 +93,12 @@ export async function followBatch(
   }
 }
 
-async function batchHashes(run: Run, call: ContractCall, trace: PaymentTrace): Promise<Hash[] | undefined> {
+/** @returns `unknown` if neither the wallet nor the chain has the batch, undefined while it is on its way */
+async function batchHashes(
+  run: Run,
+  call: ContractCall,
+  trace: PaymentTrace,
+): Promise<Hash[] | 'unknown' | undefined> {
   const { wallet, reader } = run.ground;
   const { account } = run.options;
   const byEvent = async (): Promise<Hash[] | undefined> => {
@@ -99,12 +111,12 @@ async function batchHashes(run: Run, call: ContractCall, trace: PaymentTrace): P
     // Only an answer ends it: a wallet that cannot be reached says nothing.
     (error: unknown) => (isUnknownBatch(error) ? undefined : { status: 100 }),
   );
-  if (!answer) {
-    // Wallets forget, and another one never knew.
-    const found = await byEvent();
-    if (!found) throw new TransactionDroppedError(call.name, trace.batch as Hash);
-    return found;
-  }
+  // Wallets forget, and another one never knew.
+  if (!answer)
+    return byEvent().then(
+      (found) => found ?? 'unknown',
+      () => undefined,
+    );
   const { status, receipts = [] }: CallsStatus = answer;
   const hashes = receipts.map(({ transactionHash }) => transactionHash);
   if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);

@@ -19,6 +19,9 @@ const DROPPED_AFTER_MS = 120_000;
 /** Many nodes do not show what is pending; what one of them never showed gets this much more time. */
 const NEVER_SHOWN = 15;
 
+/** For how long something is looked for that no node and no wallet has shown, in milliseconds. */
+export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => droppedAfterMs * NEVER_SHOWN;
+
 export interface Followed {
   call: Pick<ContractCall, 'name'>;
   from: Address;
@@ -109,16 +112,17 @@ class TransactionFollower {
     // A relayer sends for such an account, by its own nonces, and the hash may be the wallet's own.
     if (this.contractAccount) return this.goOnWith(await depositOf(reader, from, this.trace));
     const count = await getTransactionCount(reader, { address: from, blockTag: 'latest' });
-    let patience = this.trace.shown ? 1 : NEVER_SHOWN;
+    const { droppedAfterMs = DROPPED_AFTER_MS } = this.options;
+    let patienceMs = this.trace.shown ? droppedAfterMs : neverShownMs(droppedAfterMs);
     if (count > this.trace.nonce && count !== this.lookedAt)
       try {
         if (await this.lookAtNonce()) this.lookedAt = count;
       } catch (error) {
         if (isFinal(error)) throw error;
         // Many nodes cannot look back, and never will: then it is waited for as long as for one that was never shown.
-        patience = NEVER_SHOWN;
+        patienceMs = neverShownMs(droppedAfterMs);
       }
-    if (Date.now() - this.knownAt > (this.options.droppedAfterMs ?? DROPPED_AFTER_MS) * patience)
+    if (Date.now() - this.knownAt > patienceMs)
       throw new TransactionDroppedError(this.followed.call.name, this.hash);
   }
 

@@ -45,10 +45,11 @@ export class RpcEndpoints {
     const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
+    const trustsHead = typeof CONFIRMATIONS === 'string';
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: endpoint.name });
       const watched = { ...endpoint, historyMs: RPC_TIMEOUT * 1000 };
-      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags);
+      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags, trustsHead);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;

@@ -18,8 +18,8 @@ describe('the tags of a node', () => {
     node = await RpcNode.start((_, [tag]) => says[tag as string]);
   });
   afterEach(() => node.stop());
-  const reader = (): TagReader =>
-    new TagReader(new Rpc({ url: node.url, headers: {}, name: 'node' }), ['finalized', 'safe']);
+  const reader = (trustsHead = false): TagReader =>
+    new TagReader(new Rpc({ url: node.url, headers: {}, name: 'node' }), ['finalized', 'safe'], trustsHead);
   const numbers = ({ tagged }: TagReader): unknown => ({
     safe: tagged.safe?.number,
     finalized: tagged.finalized?.number,
@@ -44,6 +44,16 @@ describe('the tags of a node', () => {
     const tags = reader();
     expect((await tags.head())?.number).toBe(100);
     expect(numbers(tags)).toEqual({ safe: undefined, finalized: undefined });
+  });
+
+  it.each([
+    ['its head', 100, 100],
+    ['beyond its head', 101, undefined],
+  ])('may be %s when the operator wants tags', async (_, number, expected) => {
+    says.safe = says.finalized = block(number);
+    const tags = reader(true);
+    await tags.head();
+    expect(numbers(tags)).toEqual({ safe: expected, finalized: expected });
   });
 
   it('stay what they were when it says no more', async () => {

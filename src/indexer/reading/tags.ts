@@ -21,6 +21,7 @@ export class TagReader {
   constructor(
     private readonly rpc: Rpc,
     private readonly tags: Tag[],
+    private readonly trustsHead = false,
   ) {}
 
   /** @returns undefined if the node has no head @throws RetryableChainError */
@@ -46,7 +47,8 @@ export class TagReader {
 
   private note(head: Block, tags: Tag[], found: unknown[]): void {
     this.failures = 0;
-    const said = tags.map((tag, i) => [tag, taggedBlock(found[i], head)] as const);
+    const below = head.number + Number(this.trustsHead);
+    const said = tags.map((tag, i) => [tag, taggedBlock(found[i], below)] as const);
     for (const [tag, block] of said) if (block) this.tagged[tag] = block;
     const isTogether = this.rpc.fitsOneRequest(1 + tags.length);
     if (said.every(([, block]) => !block)) this.wait(NONE_MS);
@@ -61,14 +63,15 @@ export class TagReader {
 const call = (tag: string): Call => ['eth_getBlockByNumber', [tag, false]];
 
 /**
- * Many nodes have no tags: they answer with an error, with null, or with the head, which says nothing. What is beyond
- * the head is of another node behind the same address, or a lie.
+ * Many nodes have no tags: they answer with an error, with null, or with the head, which says nothing unless the
+ * operator wants tags, as on chains whose blocks are final at once. What is beyond the head is of another node behind
+ * the same address, or a lie.
  */
-function taggedBlock(answer: unknown, head: Block): Block | undefined {
+function taggedBlock(answer: unknown, below: number): Block | undefined {
   if (!answer || answer instanceof RpcError) return undefined;
   try {
     const block = toBlock(answer as RawBlock);
-    return block.number < head.number ? block : undefined;
+    return block.number < below ? block : undefined;
   } catch {
     return undefined;
   }

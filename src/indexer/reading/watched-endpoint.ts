@@ -46,10 +46,11 @@ export class WatchedEndpoint {
     private readonly decode: DecodeLog,
     onRetry: (kind: RetryKind) => void,
     tags: Tag[] = [],
+    trustsHead = false,
   ) {
     this.name = endpoint.name;
     this.source = new Source(new Rpc(endpoint, onRetry), contracts, decode);
-    this.tags = new TagReader(this.source.rpc, tags);
+    this.tags = new TagReader(this.source.rpc, tags, trustsHead);
     this.sources.set(contracts.join(), this.source);
   }
 

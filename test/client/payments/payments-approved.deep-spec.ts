@@ -160,12 +160,35 @@ describe('a wallet that sends several calls as one', () => {
     expect(await client.transactions.confirmed(depositId)).toBeDefined();
   });
 
-  it('is believed by the chain if the wallet has forgotten it', async () => {
-    const { id, depositId } = await newPool();
-    wallet.answers.wallet_getCallsStatus = () =>
-      Promise.reject(Object.assign(new Error('no such batch'), { code: 5730 }));
-    const [{ transactionHash }] = await client.pay(id, { transaction: depositId, wallet });
-    expect(await client.transactions.confirmed(depositId)).toMatchObject({ txHash: transactionHash });
+  describe('and has forgotten it at once', () => {
+    let looked: number;
+    beforeEach(() => {
+      looked = 0;
+      wallet.answers.wallet_getCallsStatus = async () => {
+        // Its transactions reach the chain only after the first look.
+        if (++looked === 2) for (const call of calls.calls) await wallet.send({ from: calls.from, ...call });
+        throw Object.assign(new Error('no such batch'), { code: 5730 });
+      };
+      wallet.answers.wallet_sendCalls = ({ params }) => {
+        [calls] = params;
+        return { id: '0x01' };
+      };
+    });
+
+    it('is believed by the chain', async () => {
+      const { id, depositId } = await newPool();
+      const [{ transactionHash }] = await client.pay(id, { transaction: depositId, wallet });
+      expect(looked).toBeGreaterThan(1);
+      expect(await client.transactions.confirmed(depositId)).toMatchObject({ txHash: transactionHash });
+    });
+
+    it('is dropped if the chain never has it', async () => {
+      const { id } = await newPool();
+      wallet.answers.wallet_getCallsStatus = () =>
+        Promise.reject(Object.assign(new Error('no such batch'), { code: 5730 }));
+      const paying = client.pay(id, { amount: 5n, wallet, droppedAfterMs: 0 });
+      await expect(paying).rejects.toMatchObject({ code: 'transaction_dropped' });
+    });
   });
 
   it.each([

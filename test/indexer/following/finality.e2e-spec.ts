@@ -83,6 +83,12 @@ describe('where nodes say which blocks are final', () => {
     final = number;
     await bench.until(async () => (await waiting()) === 0);
     await bench.sameAsAtOnce();
+    // As on a chain whose blocks are final at once.
+    bench.node.tags = { finalized: (head) => head };
+    bench.deposit(bench.pools[2], 10);
+    await bench.atHead();
+    await bench.until(async () => (await waiting()) === 0);
+    await bench.sameAsAtOnce();
   });
 });
 

@@ -24,7 +24,7 @@ function testOf({ name, rules }: (typeof spec.groups)[number]): object {
     tests: cases.map(({ alert, why, at, series, fires }) => ({
       name: `${alert}: ${why}`,
       interval: '15s',
-      input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
+      input_series: series,
       promql_expr_test: [
         {
           expr: `count by (namespace) (ALERTS{alertname="${alert}", alertstate="firing", namespace="p"}) > bool 0`,

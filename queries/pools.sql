@@ -55,7 +55,7 @@ SELECT unnest(pools) AS pool FROM made;
 PREPARE first_answer AS
 SELECT request_hash AS "requestHash", response,
      EXISTS (SELECT FROM cancelled_pools c WHERE c.id = (response::json ->> 'id')::uuid) AS "isCancelled"
-   FROM idempotency_keys WHERE user_id = ($1::uuid) AND key = ($2::text);
+   FROM idempotency_keys WHERE user_id = ($1::uuid) AND key = ($2::text) AND created_at >= now() - interval '24 hours';
 
 -- src/features/pools/pools.sql.ts
 -- $1 pool uuid, $2 caller text

@@ -1,4 +1,5 @@
-import { TEN, type SignedIn, useApp } from '../support/app';
+import { createApp } from '#api/app.setup';
+import { CONTRACTS, TEN, type SignedIn, type TestApp, settings, useApp } from '../support/app';
 import { newWallet } from '../support/wallet';
 
 const app = useApp();
@@ -99,6 +100,47 @@ it('a refused request leaves the key free', async () => {
   expect((await create(key, { initialDeposit: '1' })).status).toBe(400);
   expect((await create(key, { type: 'x' })).status).toBe(400);
   expect((await create(key)).status).toBe(201);
+});
+
+describe('after a change of settings that refuses new pools as the first', () => {
+  const old = Object.entries(CONTRACTS).map((pair) => pair.join('='));
+  let other: TestApp['nest'];
+  const createThere = async (key: string | undefined, fields: object = {}) => {
+    const answer = await other.inject({
+      method: 'POST',
+      url: '/pools',
+      payload: { ...body, ...fields },
+      headers: { authorization: `Bearer ${user.token}`, ...(key && { 'idempotency-key': key }) },
+    });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+
+  afterEach(() => other.close());
+
+  it.each<[string, string, Record<string, string>, Record<string, unknown>]>([
+    ['a higher minimum', 'deposit_below_minimum', { MIN_DEPOSIT: `${TEN}0` }, {}],
+    [
+      'a newer contract instead of the one that was asked for',
+      'validation_failed',
+      { POOL_CONTRACTS: [...old, `cooperative=0x${'d'.repeat(40)}`].join() },
+      { contract: CONTRACTS.cooperative },
+    ],
+  ])('with %s the first answer comes again, and only that', async (_, code, overrides, fields) => {
+    const [key, unused] = [newKey(), newKey()];
+    const first = await create(key, fields);
+    expect(first.status).toBe(201);
+    other = await createApp(settings(app.database.url, overrides));
+    const before = await total();
+    expect(await createThere(key, fields)).toEqual({ status: 201, body: first.body });
+    expect((await createThere(key, { ...fields, autoCompound: true })).body.code).toBe(
+      'idempotency_key_reused',
+    );
+    for (const free of [undefined, unused])
+      expect(await createThere(free, fields)).toMatchObject({ status: 400, body: { code } });
+    await age(key, 25);
+    expect(await createThere(key, fields)).toMatchObject({ status: 400, body: { code } });
+    expect(await total()).toBe(before);
+  });
 });
 
 it('while the first request is running the second is 409', async () => {

@@ -4,10 +4,18 @@ import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { canonicalAmount } from '#values/rules';
+import type { PoolType } from '#values/types';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
-import { forbidden, invalidToken, namedError, notFound, validationFailed } from '#platform/errors/errors';
+import {
+  type ApiError,
+  forbidden,
+  invalidToken,
+  namedError,
+  notFound,
+  validationFailed,
+} from '#platform/errors/errors';
 import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
 import type { TypedStatement } from '#platform/postgres/statement';
 import { ChainSettings } from '#ledger/chain/chain.settings';
@@ -42,6 +50,9 @@ import { CANCEL_POOL } from './unpaid.sql';
 
 const MAX_MEMBERS = 100;
 const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
+
+const hashOf = (request: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(request)).digest('hex');
 
 @Injectable()
 export class PoolsService {
@@ -87,14 +98,14 @@ export class PoolsService {
     return new JsonText(readable(row).data);
   }
 
-  /** @throws ApiError 400 for a contract that takes no new pools of this type */
-  private contractFor({ type, contract }: CreatePoolRequest): string {
+  /** What the settings have against a new pool, and would not have had before they changed. */
+  private refusal(type: PoolType, contract: string, amount: string): ApiError | undefined {
     const { POOL_CONTRACTS } = this.chain;
-    const newest = POOL_CONTRACTS.newest(type);
-    const address = contract?.toLowerCase() ?? newest;
-    if (address !== newest && !POOL_CONTRACTS.furtherOf(type).includes(address))
-      throw validationFailed({ field: 'contract', message: `must be one of new ${type} pools` });
-    return address;
+    if (contract !== POOL_CONTRACTS.newest(type) && !POOL_CONTRACTS.furtherOf(type).includes(contract))
+      return validationFailed({ field: 'contract', message: `must be one of new ${type} pools` });
+    const { MIN_DEPOSIT, MIN_DEPOSITS } = this.settings;
+    const isEnough = BigInt(amount) >= BigInt(MIN_DEPOSITS.get(contract) ?? MIN_DEPOSIT);
+    return isEnough ? undefined : namedError('deposit_below_minimum');
   }
 
   /** Ids of the same millisecond sort in the order in which this process made them. */
@@ -105,7 +116,7 @@ export class PoolsService {
 
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
-   * @param key makes a repeated request return the first answer for 24 hours
+   * @param key makes a repeated request return the first answer for 24 hours, whatever the settings say since
    * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with
    * the key is running, and for a second pool at a contract that has one for each account, or is one; 422 when the key was
    * used for another request, or its pool was cancelled
@@ -120,14 +131,21 @@ export class PoolsService {
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
 
-    const contractAddress = this.contractFor(request);
-    const { MIN_DEPOSIT, MIN_DEPOSITS } = this.settings;
-    if (BigInt(amount) < BigInt(MIN_DEPOSITS.get(contractAddress) ?? MIN_DEPOSIT))
-      throw namedError('deposit_below_minimum');
+    const { type, autoCompound, contract } = request;
+    const contractAddress = contract?.toLowerCase() ?? this.chain.POOL_CONTRACTS.newest(type);
+    // null is as absent.
+    const asked = typeof contract === 'string' ? [contractAddress] : [];
+    const once = key !== undefined && {
+      key,
+      requestHash: hashOf([type, amount, autoCompound, [...members].sort(), ...asked]),
+    };
+    const refusal = this.refusal(type, contractAddress, amount);
+    if (refusal && once) return this.firstAnswer(caller, once, refusal);
+    if (refusal) throw refusal;
     const now = Date.now();
     const pool: CreatedPool = {
       id: this.newId(now),
-      type: request.type,
+      type,
       contractAddress,
       balance: amount,
       createdAt: new Date(now).toISOString(),
@@ -138,7 +156,7 @@ export class PoolsService {
       types: [pool.type],
       owners: [caller.userId],
       contracts: [pool.contractAddress],
-      autoCompound: [request.autoCompound],
+      autoCompound: [autoCompound],
       members: [`{${[...members].join()}}`],
       createdAt: [pool.createdAt],
       ownerAddresses: [caller.address],
@@ -146,18 +164,13 @@ export class PoolsService {
       amounts: [amount],
     };
     const answer = JSON.stringify(pool);
-    if (key === undefined) {
-      await this.written(this.database.writeJoined(CREATE_POOLS, values));
+    if (once) {
+      const keyed = { ...values, keys: [once.key], requestHashes: [once.requestHash], answers: [answer] };
+      const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, keyed));
+      if (!rows.some((row) => row.pool === pool.id))
+        return this.firstAnswer(caller, once, namedError('idempotency_in_progress'));
     } else {
-      const { type, autoCompound, contract } = request;
-      // null is as absent.
-      const asked = typeof contract === 'string' ? [contractAddress] : [];
-      const requestHash = createHash('sha256')
-        .update(JSON.stringify([type, amount, autoCompound, [...members].sort(), ...asked]))
-        .digest('hex');
-      const once = { ...values, keys: [key], requestHashes: [requestHash], answers: [answer] };
-      const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, once));
-      if (!rows.some((row) => row.pool === pool.id)) return this.firstAnswer(caller, key, requestHash);
+      await this.written(this.database.writeJoined(CREATE_POOLS, values));
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);
@@ -216,11 +229,11 @@ export class PoolsService {
 
   private async firstAnswer(
     { userId }: AuthenticatedUser,
-    key: string,
-    requestHash: string,
+    { key, requestHash }: { key: string; requestHash: string },
+    otherwise: ApiError,
   ): Promise<JsonText<CreatedPool>> {
     const first = await this.database.read(FIRST_ANSWER, { user: userId, key });
-    if (!first) throw namedError('idempotency_in_progress');
+    if (!first) throw otherwise;
     if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
     if (first.isCancelled) throw namedError('pool_cancelled');
     return new JsonText(first.response);

@@ -213,7 +213,7 @@ export const CREATE_POOLS_ONCE = statement<
     SELECT unnest(pools) AS pool FROM made`,
 );
 
-/** The first answer to a request with the key, and whether its pool was cancelled since. */
+/** The first answer to a request with the key, of the last 24 hours, and whether its pool was cancelled since. */
 export const FIRST_ANSWER = statement<
   { user: string; key: string },
   { requestHash: string; response: string; isCancelled: boolean }
@@ -222,7 +222,7 @@ export const FIRST_ANSWER = statement<
   { user: 'uuid', key: 'text' },
   `SELECT request_hash AS "requestHash", response,
      EXISTS (SELECT FROM cancelled_pools c WHERE c.id = (response::json ->> 'id')::uuid) AS "isCancelled"
-   FROM idempotency_keys WHERE user_id = :user AND key = :key`,
+   FROM idempotency_keys WHERE user_id = :user AND key = :key AND created_at >= now() - interval '24 hours'`,
   { chargedTo: 'user' },
 );
 

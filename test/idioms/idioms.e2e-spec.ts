@@ -11,7 +11,6 @@ import { JwtAuthGuard } from '#features/access/auth.guard';
 import { HealthService } from '#features/health/health.service';
 import { TEN, type TestApp, TestApp as App, until, useApp } from '../support/app';
 import { AnswersController, Stamp } from '../support/example/answers';
-import { SECRET } from '../support/example/errors';
 import { Greetings } from '../support/example/events';
 import { ExampleModule } from '../support/example/example.module';
 import { type Note } from '../support/example/note.entity';
@@ -52,13 +51,6 @@ async function ask(path: string, init: RequestInit = {}, of: TestApp = app): Pro
   return { status: response.status, type, text, body, headers: response.headers };
 }
 
-const send = (path: string, body: unknown, method = 'POST'): Promise<Answer> =>
-  ask(path, {
-    method,
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  });
-
 describe('answers', () => {
   it.each([
     ['file', 'text/csv', 'a,b\n1,2\n'],
@@ -80,10 +72,6 @@ describe('answers', () => {
 
   it.each([
     ['text', 'text'],
-    ['number', 0],
-    ['boolean', false],
-    ['null', null],
-    ['undefined', null],
     ['observable', { name: 'Ada', amount: '1' }],
   ])('a %s is enveloped', async (path, data) => {
     const { status, type, body } = await ask(`answers/${path}`);
@@ -227,125 +215,14 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
   });
 });
 
-describe('errors', () => {
-  it('pipes and guards refuse with their status', async () => {
-    expect((await ask('errors/int/12')).body.data).toEqual({ id: 12 });
-    for (const path of ['errors/int/x', 'errors/uuid/x']) {
-      const { status, body } = await ask(path);
-      expect([status, body.error]).toEqual([400, expect.stringContaining('is expected')]);
-    }
-    const { status, body } = await ask('errors/guarded');
-    expect([status, body]).toEqual([
-      403,
-      { success: false, error: 'Forbidden', message: 'Forbidden', code: 'forbidden' },
-    ]);
-  });
-
-  it('filters of a module answer as they like', async () => {
-    const { status, body } = await ask('errors/filtered');
-    expect([status, body]).toEqual([410, { stock: 0 }]);
-    const nest = await ask('errors/filtered-by-nest');
-    // NestJS's own filter answers in the form of the service.
-    expect([nest.status, nest.body]).toEqual([
-      410,
-      { success: false, error: 'No more', message: 'No more', code: 'bad_request' },
-    ]);
-  });
-});
-
-describe('validation', () => {
-  it('names nested fields at every depth', async () => {
-    const { status, body } = await send('validation/orders', {
-      lines: [{ sku: 1 }, { sku: 'a', lots: [{ size: 1 }, { size: 0 }] }, 'x'],
-      lot: {},
-      byName: { first: { size: 'x' } },
-    });
-    expect(status).toBe(400);
-    const fields = (body.details as { field: string }[]).map(({ field }) => field);
-    expect([...new Set(fields)]).toEqual([
-      'lines[0].sku',
-      'lines[1].lots[1].size',
-      'lines[2]',
-      'lot.size',
-      'byName[first].size',
-    ]);
-    expect((await send('validation/orders', { lines: [[{ sku: 1 }]] })).body.details).toContainEqual({
-      field: 'lines[0][0].sku',
-      message: 'sku must be a string',
-    });
-  });
-
-  it('creates instances, and removes fields without a rule, nested ones too', async () => {
-    const { body } = await send('validation/orders', {
-      lines: [{ sku: 'a', count: null, price: 1 }],
-      lot: { size: 2, constructor: 'x', other: 1 },
-      owner: 'someone',
-    });
-    expect(body.data).toEqual({ order: { lines: [{ sku: 'a', count: 1 }], lot: { size: 2 } }, isLine: true });
-  });
-
-  it('leaves a class without rules unchanged', async () => {
-    const given = { any: { thing: [null, 1] }, other: null };
-    expect((await send('validation/undecorated', given)).body.data).toEqual(given);
-  });
-
-  it('gives null to a field that may be null, and the default to one that has one', async () => {
-    const put = (body: unknown) => send('validation/profile', body, 'PUT');
-    expect((await put({ nickname: null, title: null, language: null })).body.data).toEqual({
-      nickname: null,
-      title: null,
-      language: 'en',
-    });
-    expect((await put({ title: 'Dr' })).body.data).toEqual({ title: 'Dr', language: 'en' });
-    expect((await put({})).body.details).toEqual([{ field: 'title', message: 'title must be a string' }]);
-  });
-
-  it('turns parameters into numbers and booleans', async () => {
-    expect((await ask('validation/numbers/12?n=3&yes=true')).body.data).toEqual({
-      id: 12,
-      n: 3,
-      yes: true,
-      types: ['number', 'number', 'boolean'],
-    });
-    expect((await ask('validation/numbers/12')).body.data.types).toEqual([
-      'number',
-      'undefined',
-      'undefined',
-    ]);
-  });
-
-  it('runs validators that look something up again for each request', async () => {
-    const address = `0x${'ab'.repeat(20)}`;
-    expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
-    await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
-      address,
-    ]);
-    const { status, body } = await ask(`validation/reserve?name=${address}`);
-    expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
-  });
-
-  it('gives every request its own query', async () => {
-    for (let i = 0; i < 2; i++)
-      expect((await ask('validation/tags?tags=a&tags=b')).body.data).toEqual({ tags: ['a', 'b', 'added'] });
-    const child = { name: 'a!', other: 'b', isChild: true };
-    for (let i = 0; i < 2; i++)
-      expect((await ask('validation/child?name=a&other=b')).body.data).toEqual(child);
-  });
-
-  it('validates a part of the body by its rules', async () => {
-    expect((await send('validation/part', {})).body.data).toEqual({ nickname: null, language: 'en' });
-    const { status, body } = await send('validation/part', { part: 'x' });
-    expect([status, body.details]).toEqual([400, [{ field: 'part', message: 'must be a JSON object' }]]);
-  });
-
-  it('groups', async () => {
-    expect((await send('validation/groups', { name: 'Ada' })).body.data).toEqual({ name: 'Ada' });
-    const { status, body } = await send('validation/groups', { name: 'A' });
-    expect([status, body.details]).toEqual([
-      400,
-      [{ field: 'request', message: expect.stringContaining('name must be longer') }],
-    ]);
-  });
+it('a validator that looks something up runs again for each request', async () => {
+  const address = `0x${'ab'.repeat(20)}`;
+  expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
+  await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
+    address,
+  ]);
+  const { status, body } = await ask(`validation/reserve?name=${address}`);
+  expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
 });
 
 describe('a handler that two controllers inherit', () => {
@@ -375,7 +252,7 @@ describe('middleware, sockets and uploads', () => {
         code: 'internal_error',
       },
     ]);
-    expect(failed.text).not.toContain(SECRET);
+    expect(failed.text).not.toContain('10.0.0.7');
     const answered = await ask('rest/middleware/answered');
     expect([answered.status, answered.text]).toEqual([202, 'answered']);
     for (const { headers } of [refused, failed, answered]) {
@@ -407,21 +284,6 @@ describe('middleware, sockets and uploads', () => {
       413,
       { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
     ]);
-  });
-
-  it('browsers on allowed origins may change and delete data, and name the trace', async () => {
-    const { headers } = await ask('rest/things/1', {
-      method: 'OPTIONS',
-      headers: {
-        origin: 'https://dapp.example',
-        'access-control-request-method': 'PATCH',
-        'access-control-request-headers': 'authorization,traceparent',
-      },
-    });
-    expect(headers.get('access-control-allow-headers')).toBe('authorization,traceparent');
-    const allowed = headers.get('access-control-allow-methods')?.split(', ');
-    expect(allowed).toEqual(expect.arrayContaining(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']));
-    expect((await ask('rest/things/1', { method: 'PATCH' })).body.data).toEqual({ id: '1' });
   });
 });
 

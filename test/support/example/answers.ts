@@ -77,24 +77,6 @@ export class AnswersController {
     return 'text';
   }
 
-  @Get('number')
-  number(): number {
-    return 0;
-  }
-
-  @Get('boolean')
-  boolean(): boolean {
-    return false;
-  }
-
-  @Get('null')
-  null(): null {
-    return null;
-  }
-
-  @Get('undefined')
-  undefined(): void {}
-
   @Get('observable')
   observable(): Observable<Saver> {
     return of({ name: 'Ada', amount: '1' });

@@ -7,8 +7,6 @@ import {
   type MiddlewareConsumer,
   Module,
   type NestModule,
-  Param,
-  Patch,
   Post,
   Req,
   UnauthorizedException,
@@ -48,11 +46,6 @@ export class RestController {
   @UseGuards(NobodyGuard)
   guarded(): string {
     return 'in';
-  }
-
-  @Patch('things/:id')
-  patch(@Param('id') id: string): { id: string } {
-    return { id };
   }
 
   @Post('log')

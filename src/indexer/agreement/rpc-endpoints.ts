@@ -8,7 +8,6 @@ import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
-import type { Tag } from '#indexer/reading/tags';
 import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
@@ -44,12 +43,10 @@ export class RpcEndpoints {
   ) {
     const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
-    const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
-    const trustsHead = typeof CONFIRMATIONS === 'string';
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: endpoint.name });
       const watched = { ...endpoint, historyMs: RPC_TIMEOUT * 1000 };
-      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags, trustsHead);
+      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, CONFIRMATIONS);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;

@@ -1,3 +1,4 @@
+import type { Confirmations } from '#settings/indexer.settings';
 import { Refused, RpcNode } from '../../../test/support/chain/rpc-node';
 import { Rpc } from './rpc';
 import { TagReader } from './tags';
@@ -18,8 +19,8 @@ describe('the tags of a node', () => {
     node = await RpcNode.start((_, [tag]) => says[tag as string]);
   });
   afterEach(() => node.stop());
-  const reader = (trustsHead = false): TagReader =>
-    new TagReader(new Rpc({ url: node.url, headers: {}, name: 'node' }), ['finalized', 'safe'], trustsHead);
+  const reader = (confirmations: Confirmations = 'safe'): TagReader =>
+    new TagReader(new Rpc({ url: node.url, headers: {}, name: 'node' }), confirmations);
   const numbers = ({ tagged }: TagReader): unknown => ({
     safe: tagged.safe?.number,
     finalized: tagged.finalized?.number,
@@ -37,7 +38,6 @@ describe('the tags of a node', () => {
     ['refused', new Refused('invalid block number')],
     ['null', null],
     ['no block', { number: 'finalized' }],
-    ['those of its head', block(100)],
     ['beyond its head', block(101)],
   ])('say nothing when they are %s, and its head counts', async (_, answer) => {
     says.safe = says.finalized = answer;
@@ -47,13 +47,13 @@ describe('the tags of a node', () => {
   });
 
   it.each([
-    ['its head', 100, 100],
-    ['beyond its head', 101, undefined],
-  ])('may be %s when the operator wants tags', async (_, number, expected) => {
-    says.safe = says.finalized = block(number);
-    const tags = reader(true);
+    ['counts when the operator wants tags', 'finalized' as const, 100],
+    ['says nothing otherwise', 0, undefined],
+  ])('that are those of its head: %s', async (_, confirmations, expected) => {
+    says.finalized = block(100);
+    const tags = reader(confirmations);
     await tags.head();
-    expect(numbers(tags)).toEqual({ safe: expected, finalized: expected });
+    expect(numbers(tags)).toEqual({ safe: undefined, finalized: expected });
   });
 
   it('stay what they were when it says no more', async () => {

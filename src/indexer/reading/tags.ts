@@ -1,3 +1,4 @@
+import type { Confirmations } from '#settings/indexer.settings';
 import { type Block, type RawBlock, toBlock } from './raw-chain';
 import { type Call, type Rpc, RpcError } from './rpc';
 
@@ -18,11 +19,16 @@ export class TagReader {
   private askAt = 0;
   private failures = 0;
 
+  private readonly tags: Tag[];
+
+  /** @param confirmations unset: no tags are asked for */
   constructor(
     private readonly rpc: Rpc,
-    private readonly tags: Tag[],
-    private readonly trustsHead = false,
-  ) {}
+    private readonly confirmations?: Confirmations,
+  ) {
+    this.tags =
+      confirmations === 'safe' ? ['finalized', 'safe'] : confirmations === undefined ? [] : ['finalized'];
+  }
 
   /** @returns undefined if the node has no head @throws RetryableChainError */
   async head(patienceMs?: number): Promise<Block | undefined> {
@@ -47,8 +53,8 @@ export class TagReader {
 
   private note(head: Block, tags: Tag[], found: unknown[]): void {
     this.failures = 0;
-    const below = head.number + Number(this.trustsHead);
-    const said = tags.map((tag, i) => [tag, taggedBlock(found[i], below)] as const);
+    const highest = typeof this.confirmations === 'string' ? head.number : head.number - 1;
+    const said = tags.map((tag, i) => [tag, taggedBlock(found[i], highest)] as const);
     for (const [tag, block] of said) if (block) this.tagged[tag] = block;
     const isTogether = this.rpc.fitsOneRequest(1 + tags.length);
     if (said.every(([, block]) => !block)) this.wait(NONE_MS);
@@ -67,11 +73,11 @@ const call = (tag: string): Call => ['eth_getBlockByNumber', [tag, false]];
  * operator wants tags, as on chains whose blocks are final at once. What is beyond the head is of another node behind
  * the same address, or a lie.
  */
-function taggedBlock(answer: unknown, below: number): Block | undefined {
+function taggedBlock(answer: unknown, highest: number): Block | undefined {
   if (!answer || answer instanceof RpcError) return undefined;
   try {
     const block = toBlock(answer as RawBlock);
-    return block.number < below ? block : undefined;
+    return block.number <= highest ? block : undefined;
   } catch {
     return undefined;
   }

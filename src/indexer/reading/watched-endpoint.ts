@@ -1,10 +1,11 @@
+import type { Confirmations } from '#settings/indexer.settings';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
 import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, chainIdOf, headerCall, toBlock } from './raw-chain';
 import { Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
-import { type Tag, type Tagged, TagReader } from './tags';
+import { type Tagged, TagReader } from './tags';
 
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
@@ -45,12 +46,11 @@ export class WatchedEndpoint {
     contracts: string[],
     private readonly decode: DecodeLog,
     onRetry: (kind: RetryKind) => void,
-    tags: Tag[] = [],
-    trustsHead = false,
+    confirmations?: Confirmations,
   ) {
     this.name = endpoint.name;
     this.source = new Source(new Rpc(endpoint, onRetry), contracts, decode);
-    this.tags = new TagReader(this.source.rpc, tags, trustsHead);
+    this.tags = new TagReader(this.source.rpc, confirmations);
     this.sources.set(contracts.join(), this.source);
   }
 

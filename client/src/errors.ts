@@ -80,11 +80,11 @@ export abstract class ClientError extends Error {
 }
 
 /**
- * The service rejected the request. `switch (error.code)` tells why; `message` is for people. A newer service may send a
- * `code` that this version does not know: then `status` says what kind of error it is.
+ * The service rejected the request, or would have. `switch (error.code)` tells why; `message` is for people. A newer
+ * service may send a `code` that this version does not know: then `status` says what kind of error it is.
  */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
-  override readonly name = 'ApiError';
+  override readonly name: string = 'ApiError';
 
   constructor(
     readonly code: Code,

@@ -1,5 +1,7 @@
 import {
   ApiError,
+  DepositBelowMinimumError,
+  DepositSubmittedError,
   type ErrorCode,
   SavingsClient,
   type SavingsError,
@@ -175,6 +177,19 @@ describe('errors', () => {
     const status: 403 | undefined = error.code === 'forbidden' ? error.status : undefined;
     const code: ErrorCode | undefined = error instanceof ApiError ? error.code : undefined;
     expect([status, code]).toEqual([403, 'forbidden']);
+  });
+
+  it('with a code of the service are ApiErrors, whoever made them', () => {
+    const notApiErrors: Extract<Exclude<SavingsError, ApiError>['code'], ErrorCode>[] = [];
+    expect(notApiErrors).toEqual([]);
+    const hash = `0x${'1'.repeat(64)}` as const;
+    for (const [error, fields] of [
+      [new DepositSubmittedError('id', hash), { code: 'deposit_submitted', status: 409, hash }],
+      [new DepositBelowMinimumError(2n, 1n), { code: 'deposit_below_minimum', status: 400, minimum: 2n }],
+    ] as const) {
+      expect(error).toBeInstanceOf(ApiError);
+      expect(error).toMatchObject(fields);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { ClientError } from '../errors.js';
+import { ApiError, ClientError } from '../errors.js';
 import type { Address, Hash } from 'viem';
 
 /** The wallet has not the account that is signed in. Nothing was sent. */
@@ -17,16 +17,16 @@ export class AccountMismatchError extends ClientError {
 }
 
 /** This deposit is being paid already. Its transaction is on its way, or was not seen by the service yet. */
-export class DepositSubmittedError extends ClientError {
+export class DepositSubmittedError extends ApiError<'deposit_submitted'> {
   override readonly name = 'DepositSubmittedError';
-  readonly code = 'deposit_submitted';
 
   constructor(
     readonly transactionId: string,
     /** undefined while the wallet is still asked. */
     readonly hash: Hash | undefined,
   ) {
-    super(`the deposit ${transactionId} is being paid: ${hash ?? 'the wallet is asked'}`);
+    const message = `the deposit ${transactionId} is being paid: ${hash ?? 'the wallet is asked'}`;
+    super('deposit_submitted', 409, message, [], undefined, undefined);
   }
 }
 
@@ -104,15 +104,15 @@ export class InsufficientEtherError extends ClientError {
 }
 
 /** Less than the service asks for a pool's first deposit, or than the contract takes. */
-export class DepositBelowMinimumError extends ClientError {
+export class DepositBelowMinimumError extends ApiError<'deposit_below_minimum'> {
   override readonly name = 'DepositBelowMinimumError';
-  readonly code = 'deposit_below_minimum';
 
   constructor(
     readonly minimum: bigint,
     readonly amount: bigint,
   ) {
-    super(`${amount} is less than the minimum, ${minimum}`);
+    const message = `${amount} is less than the minimum, ${minimum}`;
+    super('deposit_below_minimum', 400, message, [], undefined, undefined);
   }
 }
 

@@ -58,7 +58,7 @@ export class IndexerSettings extends ChainSettings {
   RPC_AGREE = 1;
 
   @Setting(
-    "Seconds for which the numbers of a contract's events must be wrong before the other contracts go on without it.",
+    "Seconds for which a contract's events must be wrong or unreadable before the other contracts go on without it.",
     { readBy: ['indexer'] },
   )
   @Integer()

@@ -51,6 +51,15 @@ it('finds and writes nothing where nothing is wrong', async () => {
   expect(await scene.changed()).toEqual([]);
 });
 
+it('names the topics of logs that the indexer passed over', async () => {
+  await scene.corrupt(`UPDATE chain_contracts SET unread_topics = '{0x77}' WHERE type = 'lottery'`);
+  const { completeness } = await scene.verify(false, scene.node);
+  expect(Object.values(completeness).sort()).toEqual([
+    'events complete by their numbers',
+    'events complete by their numbers; no method reads its logs with the topics 0x77',
+  ]);
+});
+
 it.each([7, 41, 42])('goes over all 41 events, %i at once, and asks no more after fewer', async (limit) => {
   const client = await connect(scene.written.operatorUrl, false, 10_000);
   try {

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Kind } from '#ledger/adapters/happening';
 import type { PoolsBy } from '#ledger/adapters/pool-contract';
 import { standIn } from '#indexer/naming/stand-in';
+import { UnreadableEvents } from '#indexer/reading/block-batch';
 import { isShareKind } from '#indexer/shares/movements';
 import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
 import { MONEY_KINDS } from '#indexer/reading/money';
@@ -44,7 +45,7 @@ const ADDRESS_LENGTH = 42;
 
 /**
  * Reads logs by the adapters of their contracts. An event that its adapter fails at is read without any field, so that it
- * is set aside and stops no other.
+ * is set aside and stops no other. One that is laid out in another way may say anything: it stops its contract.
  * @param adapters by the address of the contract
  */
 export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
@@ -52,23 +53,26 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
   return (log, time) => {
     const contract = log.address.toLowerCase();
     const adapter = adapters.get(contract);
-    const adapted = adapter?.events.get(log.topics[0]);
-    const parameters = adapted?.read(log);
-    if (!parameters) return undefined;
-    const { number } = adapted!;
+    if (!adapter) return undefined;
+    const adapted = adapter.events.get(log.topics[0]);
+    if (!adapted) return 'unread';
+    const { name, place, number } = adapted;
+    const parameters = adapted.read(log);
+    if (!parameters) {
+      const where = `block ${Number(log.blockNumber)}, transaction ${log.transactionHash}`;
+      throw new UnreadableEvents(contract, `${name} of ${contract} is not as ${place} knows it: ${where}`);
+    }
     const seq = number ? small(number(log, parameters)) : placeOf(log);
     try {
-      const happening = adapted!.translate(parameters);
+      const happening = adapted.translate(parameters);
       if ((happening === undefined || isNothing(happening)) && !number) return undefined;
-      return checked(eventOf(log, time, contract, seq, happening!, adapter!.poolsBy));
+      return checked(eventOf(log, time, contract, seq, happening!, adapter.poolsBy));
     } catch (error) {
       // Whoever can make one such event can make many.
-      if (!logged.has(adapted!))
-        logger.error(
-          `${adapted!.place} failed at an event of ${log.transactionHash}: ${(error as Error).message}`,
-        );
-      logged.add(adapted!);
-      return eventOf(log, time, contract, seq, { kind: adapted!.name as Kind }, 'reference');
+      if (!logged.has(adapted))
+        logger.error(`${place} failed at an event of ${log.transactionHash}: ${(error as Error).message}`);
+      logged.add(adapted);
+      return eventOf(log, time, contract, seq, { kind: name as Kind }, 'reference');
     }
   };
 }

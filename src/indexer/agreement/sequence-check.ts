@@ -1,17 +1,6 @@
 import type { StartBlocks } from '#settings/start-blocks';
 import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
-import { RetryableChainError } from '#indexer/reading/rpc';
-import { type BlockBatch, NodeBehind } from '#indexer/reading/block-batch';
-
-/** What the node gave as a contract's events is proven not to be all of them, or not to be them. */
-export class WrongEvents extends RetryableChainError {
-  constructor(
-    readonly contract: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
+import { type BlockBatch, NodeBehind, WrongEvents } from '#indexer/reading/block-batch';
 
 /** The contract's event numbers show that events after `seq` are missing. */
 export class SequenceGap extends WrongEvents {

@@ -3,10 +3,10 @@ import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, SequenceGap, WrongEvents } from '#indexer/agreement/sequence-check';
+import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { refusal } from '#indexer/ledger/set-aside';
-import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected, WrongEvents } from '#indexer/reading/block-batch';
 import { RetryableChainError, isThrottled } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -63,6 +63,7 @@ export class CatchUp {
     this.waits.clear();
     this.failures.clear();
     this.patience.forgetAll();
+    this.contracts.passed.clear();
     await this.contracts.load(ledger);
   }
 
@@ -222,6 +223,7 @@ export class CatchUp {
     }
     this.waits.delete(address);
     sequence.advance(batch, false);
+    await this.contracts.passOver(ledger, batch);
     if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
     else if (next !== state) this.logger.log(`${address} is whole again, catching up`);
     if (joined || next !== state) await this.contracts.load(ledger);

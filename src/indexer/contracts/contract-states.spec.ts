@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { type SequenceCheck, SequenceFall } from '#indexer/agreement/sequence-check';
+import { UnreadableEvents } from '#indexer/reading/block-batch';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { BlockProof } from '#indexer/proving/block-proof';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -13,11 +14,12 @@ beforeAll(() => Logger.overrideLogger(false));
 const nothing = (): void => undefined;
 
 it.each([
-  [1, []],
-  [2, ['one']],
-])(
-  'of %i contracts whose first has wrong numbers for long, these are quarantined: %j',
-  async (count, expected) => {
+  [1, 'wrong numbers', []],
+  [2, 'wrong numbers', ['one']],
+  [1, 'unreadable events', ['one']],
+] as const)(
+  'of %i contracts whose first has %s for long, these are quarantined: %j',
+  async (count, trouble, expected) => {
     const contracts = ['one', 'two'].slice(0, count);
     const quarantined = new Set<string>();
     const sequence = {
@@ -26,7 +28,7 @@ it.each([
       lastOf: () => ({ seq: 1, block: 1 }),
     } as unknown as SequenceCheck;
     const states = new ContractStates(
-      { contracts, absolve: nothing } as unknown as RpcEndpoints,
+      { contracts, absolve: nothing, failed: nothing } as unknown as RpcEndpoints,
       sequence,
       { QUARANTINE_AFTER: 0 } as IndexerSettings,
       { watchContracts: nothing } as unknown as IndexerTelemetry,
@@ -43,7 +45,9 @@ it.each([
         ledger,
         { number: 9 } as ChainCursor,
         {} as WatchedEndpoint,
-        new SequenceFall('one', 'fewer events'),
+        trouble === 'wrong numbers'
+          ? new SequenceFall('one', 'fewer events')
+          : new UnreadableEvents('one', 'another layout'),
       );
     expect([...quarantined]).toEqual(expected);
   },

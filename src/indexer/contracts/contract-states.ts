@@ -1,14 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import {
-  SequenceCheck,
-  type SequenceFall,
-  SequenceGap,
-  WrongEvents,
-} from '#indexer/agreement/sequence-check';
+import { SequenceCheck, type SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
-import { NodeBehind } from '#indexer/reading/block-batch';
+import { type BlockBatch, NodeBehind, UnreadableEvents, WrongEvents } from '#indexer/reading/block-batch';
 import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -17,6 +12,8 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Apart, ApartState, Ledger } from './contract-writer';
 import { Patience } from '#indexer/agreement/patience';
 
+/** Topics of a contract that are told by themselves: its code decides how many there are, and its callers may. */
+const MOST_TOPICS = 20;
 const NO_CODE = 'there is no contract at this address';
 
 /**
@@ -28,6 +25,8 @@ export class ContractStates {
   /** The contracts that the cursor stands for. */
   following: string[];
   readonly apart = new Map<string, Apart>();
+  /** By contract, the topics of logs that no method reads, as they were told since this process leads. */
+  readonly passed = new Map<string, Set<string>>();
   private readonly logger = new Logger('Contracts');
   private readonly patience: Patience;
 
@@ -66,10 +65,25 @@ export class ContractStates {
     this.patience.forgetAll();
   }
 
+  /** Counts logs that no method reads, and tells of each topic once. Call when the batch has been applied. */
+  async passOver({ contracts }: Ledger, { unread = [] }: BlockBatch): Promise<void> {
+    for (const { contract, topic } of unread) {
+      const told = this.passed.get(contract) ?? new Set();
+      this.passed.set(contract, told);
+      if (!told.has(topic) && told.size < MOST_TOPICS) {
+        told.add(topic);
+        await contracts.keepUnread(contract, topic);
+        this.logger.warn(`logs of ${contract} with the topic ${topic} have no effect: no method reads them`);
+      }
+      this.telemetry.unread.inc({ contract, topic: told.has(topic) ? topic : 'other' });
+    }
+  }
+
   /**
-   * Handles wrong event numbers. If the missing event is in a block that was read but not proven complete, the ledger
+   * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven complete, the ledger
    * lacks it, and the contract is read again from there. Otherwise the node left it out and is asked again; if that
-   * lasts, the contract is quarantined. The last one never is: then the node is at fault, not the contract.
+   * lasts, the contract is quarantined. The last one is only for events that cannot be read: of others that are wrong,
+   * the node is at fault then.
    * @returns whether the contract is apart now
    */
   async broken(
@@ -81,13 +95,17 @@ export class ContractStates {
     const { contract, message } = trouble;
     const isGap = trouble instanceof SequenceGap;
     const missed = isGap ? await this.missed(cursor, reader, trouble) : undefined;
-    if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
+    const isUnreadable = trouble instanceof UnreadableEvents;
+    // Another endpoint may send others.
+    if (isUnreadable) this.endpoints.failed(reader);
+    else if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
     if (missed !== undefined) {
       const reason = `event ${isGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
       await this.separate(ledger, cursor, reader, contract, 'catching_up', reason);
       return true;
     }
-    if (!this.patience.isOver(contract) || this.following.length === 1) return false;
+    const isOnly = this.following.length === 1 && !isUnreadable;
+    if (!this.patience.isOver(contract) || isOnly) return false;
     this.endpoints.absolve();
     await this.separate(ledger, cursor, reader, contract, 'quarantined', message);
     return true;

@@ -58,6 +58,7 @@ export class ContractWriter {
     return this.writer.holding(cursor, async () => {
       const undone = await this.writer.undo(at.number, at.number, address);
       await this.keep({ address, state: 'catching_up', at, reason });
+      await this.client.query(FORGET_UNREAD, [address]);
       return undone;
     });
   }
@@ -98,6 +99,11 @@ export class ContractWriter {
     if (contracts.length > 0) await this.client.query(KEEP_PROOF, [contracts, from, to.number, to.hash]);
   }
 
+  /** Keeps that the contract has logs with this topic which no method reads. */
+  async keepUnread(contract: string, topic: string): Promise<void> {
+    await this.client.query(KEEP_UNREAD, [contract, topic]);
+  }
+
   private async keep({ address, state, at, reason }: Apart): Promise<void> {
     await this.client.query(KEEP, [address, ...valuesOf(at), state, reason]);
   }
@@ -128,6 +134,13 @@ const JOIN_UNPROVEN = `
   WITH joined AS (DELETE FROM chain_contracts_apart WHERE address = $1)
   UPDATE chain_cursor SET proven_number = least(proven_number, coalesce(
     (SELECT e.block_number - 1 FROM chain_events e WHERE e.contract = $1 ORDER BY e.seq DESC LIMIT 1), 0))`;
+
+/** Parameters: address, topic. */
+const KEEP_UNREAD = `
+  UPDATE chain_contracts SET unread_topics = unread_topics || $2::text
+  WHERE address = $1 AND $2::text <> ALL (unread_topics)`;
+/** It is read again. Parameter: address. */
+const FORGET_UNREAD = `UPDATE chain_contracts SET unread_topics = '{}' WHERE address = $1`;
 
 /** Parameters: contracts; first and last block, and the hash of the last. A stretch that ends there goes on. */
 const KEEP_PROOF = `

@@ -5,14 +5,14 @@ import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, WrongEvents } from '#indexer/agreement/sequence-check';
+import { SequenceFall } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, WrongEvents } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Lead } from './lead-connection';
@@ -143,6 +143,7 @@ export class Follower {
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true, marks });
     this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
+    await this.contracts.passOver(lead, batch);
     await lead.contracts.keepProof([...(reading.proven ?? [])], cursor.number + 1, batch.to);
     return moved;
   }

@@ -5,7 +5,7 @@ import type { IndexerSettings } from '#settings/indexer.settings';
 import type { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import type { Reading } from '#indexer/agreement/reading';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { WrongEvents } from '#indexer/agreement/sequence-check';
+import { WrongEvents } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError } from '#indexer/reading/rpc';

@@ -19,6 +19,7 @@ export function eventsOf(
   return logs.flatMap((log, i) => {
     if (log.address.toLowerCase() !== contract) return [];
     const raw = { ...log, blockNumber: number, blockHash: hash, logIndex: `0x${i.toString(16)}` };
-    return decode(raw, Number(timestamp)) ?? [];
+    const event = decode(raw, Number(timestamp));
+    return typeof event === 'object' ? event : [];
   });
 }

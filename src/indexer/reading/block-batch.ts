@@ -22,6 +22,14 @@ export interface BlockBatch {
   contracts: string[];
   /** `seq()` of each of them as of the last block; null if it has no such function, undefined if unknown. */
   counts: (number | null | undefined)[];
+  /** Logs of these contracts that no method of their adapters reads. */
+  unread?: UnreadLog[];
+}
+
+export interface UnreadLog {
+  contract: string;
+  /** Its first; 'none' if it has none. */
+  topic: string;
 }
 
 /** A range to read: its last block, and whether all headers are read and checked to link. */
@@ -34,6 +42,18 @@ export interface Plan {
 export class NodeBehind extends RetryableChainError {}
 /** The chain does not continue from our cursor: there is a competing block. */
 export class ForkDetected extends RetryableChainError {}
+
+/** What the node gave as a contract's events is proven not to be all of them, or not to be them. */
+export class WrongEvents extends RetryableChainError {
+  constructor(
+    readonly contract: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+/** Events of a contract cannot be read, whereas those of others may be. */
+export class UnreadableEvents extends WrongEvents {}
 
 /** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
 export const WINDOW_BLOCKS = 64;

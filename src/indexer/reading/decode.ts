@@ -54,8 +54,11 @@ export interface ChainEvent {
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
 export const LATEST_TIME_S = Date.UTC(9999, 11, 31) / 1000;
 
-/** @returns undefined for an event that nobody wants to know of, or of a contract that is not ours */
-export type DecodeLog = (log: RawLog, time: number) => ChainEvent | undefined;
+/**
+ * @returns undefined for an event that nobody wants to know of, or of a contract that is not ours
+ * @throws UnreadableEvents for an event that is laid out otherwise than its adapter says
+ */
+export type DecodeLog = (log: RawLog, time: number) => ChainEvent | 'unread' | undefined;
 
 /** An id holds 40 bits of block number and 24 bits of log index. */
 const BLOCKS = 2 ** 40;

@@ -3,6 +3,7 @@ import {
   type BlockBatch,
   NodeBehind,
   type Plan,
+  type UnreadLog,
   WINDOW_BLOCKS,
   areInOrder,
   linkBlocks,
@@ -188,19 +189,23 @@ export class Source {
     const headers = new Map(blocks.map((block) => [block.number, block]));
     const times = timesOf(own, blocks) ?? (await this.readTimes(own, headers));
     const events: ChainEvent[] = [];
+    const unread: UnreadLog[] = [];
     for (const [i, log] of own.entries()) {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
         throw new NodeBehind(`the node sent logs of another block ${header.number}`);
       const event = this.decode(log, times[i]);
-      if (event) events.push(event);
+      if (event === 'unread')
+        unread.push({ contract: log.address.toLowerCase(), topic: log.topics[0] ?? 'none' });
+      else if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
     if (linked && counts.includes(undefined))
       throw new NodeBehind('the node lacks the state of the last block');
     const { contracts } = this;
     this.range.adapt(events.length, blocks.at(-1)!.number - blocks[0].number + 1);
-    return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, contracts, counts };
+    const kept = linked ? blocks : blocks.slice(-1);
+    return { to: blocks.at(-1)!, blocks: kept, events, contracts, counts, unread };
   }
 
   /** The times of these logs by the headers of their blocks; adds those that are missing. @throws NodeBehind */
@@ -228,7 +233,8 @@ export class Source {
         const logs = this.logsOf([part], await this.ask([this.logCall(part, [contract])]));
         const found = ownLogs(this.contracts, logs, start, end)
           .map((log) => this.decode(log, 0))
-          .find((event) => event?.seq === seq && event.contract === contract);
+          .filter((event) => typeof event === 'object')
+          .find((event) => event.seq === seq && event.contract === contract);
         if (found) return found;
         start = end + 1;
       } catch (error) {

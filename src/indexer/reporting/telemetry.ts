@@ -54,6 +54,12 @@ export class IndexerTelemetry {
     'endpoint',
   );
   readonly gaps = this.counter('indexer_gaps_total', 'Gaps found in the event numbers');
+  readonly unread = this.counter(
+    'indexer_unread_logs_total',
+    'Logs that no method of an adapter reads, by contract and topic',
+    'contract',
+    'topic',
+  );
   readonly anomalies = this.counter(
     'indexer_anomalies_total',
     'Events that do not fit what is known, by kind',

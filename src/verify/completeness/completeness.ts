@@ -13,6 +13,11 @@ const PROVEN_BLOCKS = `
   FROM (SELECT address, min(from_block) AS first FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1) c
   CROSS JOIN chain_cursor u ORDER BY 1`;
 
+/** Parameter: contracts. Row: contract, topics of its logs that the indexer passed over. */
+const UNREAD = `
+  SELECT DISTINCT address AS contract, array_to_string(unread_topics, ', ') AS topics FROM chain_contracts
+  WHERE address = ANY($1::text[]) AND unread_topics <> '{}'`;
+
 interface ProvenBlocks {
   contract: string;
   blocks: number;
@@ -22,6 +27,7 @@ interface ProvenBlocks {
 /**
  * Tells of each contract how it is known that no event of it is missing: by its numbers, which were compared, or by the
  * headers and receipts that the indexer has proven its blocks by. Of other blocks only the endpoints' agreement says so.
+ * Logs that no method reads are no events: they are named beside that.
  */
 export async function tellCompleteness(
   client: Client,
@@ -29,15 +35,21 @@ export async function tellCompleteness(
   contracts: string[],
   unnumbered: ReadonlySet<string>,
 ): Promise<void> {
+  const passed = await client.query<{ contract: string; topics: string }>(UNREAD, [contracts]);
+  const unread = new Map(passed.rows.map(({ contract, topics }) => [contract, topics]));
+  const tell = (contract: string, how: string): void => {
+    const topics = unread.get(contract);
+    findings.tell(contract, topics ? `${how}; no method reads its logs with the topics ${topics}` : how);
+  };
   const without = contracts.filter((contract) => unnumbered.has(contract));
   for (const contract of contracts)
-    if (!unnumbered.has(contract)) findings.tell(contract, 'events complete by their numbers');
+    if (!unnumbered.has(contract)) tell(contract, 'events complete by their numbers');
   if (without.length === 0) return;
   const { rows } = await client.query<ProvenBlocks>(PROVEN_BLOCKS, [without]);
   for (const { contract, blocks, proven } of rows) {
     const open = Math.max(0, blocks - proven);
     const told = `events complete by headers and receipts in ${proven} of ${blocks} blocks`;
-    findings.tell(contract, open === 0 ? told : `${told}, by agreement of endpoints alone in ${open}`);
+    tell(contract, open === 0 ? told : `${told}, by agreement of endpoints alone in ${open}`);
     if (open > 0)
       findings.skip(`events of contract ${contract} in ${open} blocks: nothing proves that none is missing`);
   }

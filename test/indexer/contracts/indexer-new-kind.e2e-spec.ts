@@ -83,7 +83,7 @@ function decoded(
     transactionHash: `0x${'7'.repeat(64)}`,
   };
   expect(log.topics[0]).toBe(toEventSelector(item));
-  return decode(log, place.time)!;
+  return decode(log, place.time) as ChainEvent;
 }
 
 /** Two blocks; in the second one those of new kinds are between others. */

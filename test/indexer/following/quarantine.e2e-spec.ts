@@ -5,8 +5,15 @@ import type { Log } from '../../support/chain/rpc-node';
 
 const SOON = { QUARANTINE_AFTER: '1' };
 const withoutLottery = (logs: Log[]): Log[] => logs.filter(({ address }) => address !== LOTTERY);
+/** As where the ABI has one `indexed` more than the contract. */
+const relaid = (logs: Log[]): Log[] =>
+  logs.map((log) => {
+    const { address, topics, data } = log;
+    if (address !== LOTTERY) return log;
+    return { ...log, topics: topics.slice(0, -1), data: `${topics.at(-1)}${data.slice(2)}` };
+  });
 
-describe('a contract whose event numbers break', () => {
+describe('a contract whose events break', () => {
   const bench = usePaper();
   const apart = (state: string): Promise<void> =>
     bench.until(async () => {
@@ -22,7 +29,11 @@ describe('a contract whose event numbers break', () => {
     await bench.end();
   });
 
-  it('is quarantined, the others go on, and it joins again when it is whole', async () => {
+  it.each([
+    ['by their numbers', withoutLottery, 'left out'],
+    ['by their layout', relaid, `TicketsIssued of ${LOTTERY} is not as ReferencePool.ticketsIssued knows it`],
+  ])('%s is quarantined, the others go on, and it joins again when it is whole', async (_, logs, why) => {
+    const amount = why.length;
     const app: NestFastifyApplication = await bench.indexer(SOON);
     const get = async (url: string): Promise<string> => (await app.inject({ method: 'GET', url })).body;
     // It reports after its commits.
@@ -35,13 +46,13 @@ describe('a contract whose event numbers break', () => {
     };
     await bench.converged();
     const undone = await bench.undoneDuring(async () => {
-      bench.node.faults = { logs: withoutLottery };
+      bench.node.faults = { logs };
       bench.buyTickets();
       await apart('quarantined');
-      bench.deposit(bench.pools[1], 7);
+      bench.deposit(bench.pools[1], amount);
       await bench.atHead();
-      expect(await bench.sql('SELECT FROM transactions WHERE amount = 7')).toHaveLength(1);
-      const reason = expect.stringContaining('left out') as string;
+      expect(await bench.sql('SELECT FROM transactions WHERE amount = $1', [amount])).toHaveLength(1);
+      const reason = expect.stringContaining(why) as string;
       await reported({ contracts: [{ address: LOTTERY, state: 'quarantined', reason }] });
       expect(await get('/metrics')).toContain(
         `indexer_contract_state{contract="${LOTTERY}",state="quarantined"} 1`,
@@ -51,6 +62,47 @@ describe('a contract whose event numbers break', () => {
     });
     expect(undone).toEqual([]);
     await reported({ status: 'synced' });
+  });
+
+  it('goes on beside logs that no method reads, which are counted and told by their topics', async () => {
+    const topic = (n: number): string => `0x${`${n}`.padStart(64, '7')}`;
+    const app = await bench.indexer();
+    await bench.converged();
+    const mark = bench.output.length;
+    const first = bench.buyTickets().number;
+    bench.node.faults = {
+      logs: (logs) =>
+        logs.flatMap((log) =>
+          log.address !== LOTTERY || Number(log.blockNumber) < first
+            ? log
+            : [
+                log,
+                ...Array.from({ length: 25 }, (_, n) => ({
+                  ...log,
+                  topics: [topic(n)],
+                  logIndex: `0x${(100 + n).toString(16)}`,
+                })),
+              ],
+        ),
+    };
+    const count = (label: string): string =>
+      `indexer_unread_logs_total{contract="${LOTTERY}",topic="${label}"}`;
+    bench.buyTickets();
+    await bench.converged();
+    await bench.until(async () => {
+      const { body } = await app.inject({ method: 'GET', url: '/metrics' });
+      return [`${count(topic(0))} 2`, `${count('other')} 10`].every((line) => body.includes(line));
+    });
+    expect(bench.output.slice(mark).split(topic(0))).toHaveLength(2);
+    const kept = async (): Promise<number> =>
+      (await bench.sql<{ unread_topics: string[] }>('SELECT unread_topics FROM chain_contracts')).flatMap(
+        ({ unread_topics: topics }) => topics,
+      ).length;
+    expect(await kept()).toBe(20);
+    bench.heal();
+    await bench.rewind(first - 1, LOTTERY);
+    await bench.converged();
+    expect(await kept()).toBe(0);
   });
 
   it('stays so for the next leader and through a reorganisation, and loses nothing', async () => {

@@ -1776,14 +1776,23 @@ export interface webhooks {
 export interface components {
     schemas: {
         NonceResponse: {
-            /** @description Single use, valid for 600 seconds */
+            /**
+             * @description Single use, valid for 600 seconds
+             * @example w8KpXs2Rb7QeT4vN
+             */
             nonce: string;
         };
         Pagination: {
+            /** @example 1 */
             page: number;
+            /** @example 20 */
             limit: number;
+            /** @example 1 */
             total: number;
-            /** @description 0 for an empty list */
+            /**
+             * @description 0 for an empty list
+             * @example 1
+             */
             pages: number;
         };
         /**
@@ -1830,11 +1839,17 @@ export interface components {
             reason?: string;
         };
         NonceRequest: {
-            /** @description The only wallet that the nonce will sign in */
+            /**
+             * @description The only wallet that the nonce will sign in
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             address: string;
         };
         NonceResponseEnvelope: {
-            /** @description Single use, valid for 600 seconds */
+            /**
+             * @description Single use, valid for 600 seconds
+             * @example w8KpXs2Rb7QeT4vN
+             */
             nonce: string;
             /** @enum {boolean} */
             success: true;
@@ -1843,6 +1858,7 @@ export interface components {
         SignedInUser: {
             /** Format: uuid */
             id: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
             /** Format: date-time */
             createdAt: string;
@@ -1890,10 +1906,17 @@ export interface components {
         MeResponse: {
             /** Format: uuid */
             id: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
-            /** @description Pools that the user owns */
+            /**
+             * @description Pools that the user owns
+             * @example 1
+             */
             poolCount: number;
-            /** @description Sum of the deposits made by the user, pending included */
+            /**
+             * @description Sum of the deposits made by the user, pending included
+             * @example 25000000000000000000
+             */
             totalDeposits: string;
             /** Format: date-time */
             createdAt: string;
@@ -1950,10 +1973,17 @@ export interface components {
         Profile: {
             /** Format: uuid */
             id: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
-            /** @description Pools that the user owns */
+            /**
+             * @description Pools that the user owns
+             * @example 1
+             */
             poolCount: number;
-            /** @description Sum of the deposits made by the user, pending included */
+            /**
+             * @description Sum of the deposits made by the user, pending included
+             * @example 25000000000000000000
+             */
             totalDeposits: string;
             /** Format: date-time */
             createdAt: string;
@@ -1974,6 +2004,7 @@ export interface components {
             data: components["schemas"]["Profile"];
         };
         Submitted: {
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             hash: string;
             /** Format: date-time */
             at: string;
@@ -1983,7 +2014,9 @@ export interface components {
             id: string;
             /** @enum {string} */
             type: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 25000000000000000000 */
             amount: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
@@ -1991,7 +2024,10 @@ export interface components {
             submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
-            /** @description The wallet whose money it is */
+            /**
+             * @description The wallet whose money it is
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             from: string;
         };
         PoolItem: {
@@ -1999,19 +2035,31 @@ export interface components {
             id: string;
             /** @enum {string} */
             type: "individual" | "cooperative" | "lottery" | "rotating";
+            /** @example 0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0 */
             contractAddress: string;
+            /** @example 25000000000000000000 */
             balance: string;
             /** Format: date-time */
             createdAt: string;
-            /** @description The part of balance that is not on the chain yet */
+            /**
+             * @description The part of balance that is not on the chain yet
+             * @example 0
+             */
             pendingBalance: string;
+            /** @example 1312500000000000000 */
             totalYield: string;
-            /** @description Percent */
+            /**
+             * @description Percent
+             * @example 5.25
+             */
             apr: number;
             autoCompound: boolean;
             /** Format: date-time */
             lastUpdate: string;
-            /** @description Number of members, without the owner */
+            /**
+             * @description Number of members, without the owner
+             * @example 1
+             */
             members: number;
             /** @description The 10 newest, newest first */
             recentTransactions: components["schemas"]["TransactionSummary"][];
@@ -2032,7 +2080,9 @@ export interface components {
             id: string;
             /** @enum {string} */
             type: "individual" | "cooperative" | "lottery" | "rotating";
+            /** @example 0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0 */
             contractAddress: string;
+            /** @example 25000000000000000000 */
             balance: string;
             /** Format: date-time */
             createdAt: string;
@@ -2048,9 +2098,15 @@ export interface components {
              * @enum {string}
              */
             type: "individual" | "cooperative" | "lottery" | "rotating";
-            /** @description Smallest token units, at least the minimum deposit */
+            /**
+             * @description Smallest token units, at least the minimum deposit
+             * @example 25000000000000000000
+             */
             initialDeposit: string;
-            /** @description One of `furtherContracts` of `/config`; that of `contracts`, if left out */
+            /**
+             * @description One of `furtherContracts` of `/config`; that of `contracts`, if left out
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract?: string;
             /** @description Whether yield is to be paid in again; not, if left out */
             autoCompound?: boolean;
@@ -2065,6 +2121,7 @@ export interface components {
         PoolOwner: {
             /** Format: uuid */
             id: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
         };
         PoolDetail: {
@@ -2072,14 +2129,23 @@ export interface components {
             id: string;
             /** @enum {string} */
             type: "individual" | "cooperative" | "lottery" | "rotating";
+            /** @example 0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0 */
             contractAddress: string;
+            /** @example 25000000000000000000 */
             balance: string;
             /** Format: date-time */
             createdAt: string;
-            /** @description The part of balance that is not on the chain yet */
+            /**
+             * @description The part of balance that is not on the chain yet
+             * @example 0
+             */
             pendingBalance: string;
+            /** @example 1312500000000000000 */
             totalYield: string;
-            /** @description Percent */
+            /**
+             * @description Percent
+             * @example 5.25
+             */
             apr: number;
             autoCompound: boolean;
             /** Format: date-time */
@@ -2096,13 +2162,25 @@ export interface components {
             data: components["schemas"]["PoolDetail"];
         };
         YieldReport: {
-            /** @description Accrued since the pool was created; of a vault, what was claimed and can be */
+            /**
+             * @description Accrued since the pool was created; of a vault, what was claimed and can be
+             * @example 1312500000000000000
+             */
             totalYield: string;
-            /** @description Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim */
+            /**
+             * @description Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim
+             * @example 312500000000000000
+             */
             claimableYield: string;
-            /** @description Percent */
+            /**
+             * @description Percent
+             * @example 5.25
+             */
             apr: number;
-            /** @description Percent, daily compounding of apr */
+            /**
+             * @description Percent, daily compounding of apr
+             * @example 5.39
+             */
             apy: number;
             /** Format: date-time */
             lastClaimed: string | null;
@@ -2149,23 +2227,47 @@ export interface components {
         PositionItem: {
             /** Format: uuid */
             poolId: string;
-            /** @description The caller */
+            /**
+             * @description The caller
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             address: string;
-            /** @description All that was ever paid in */
+            /**
+             * @description All that was ever paid in
+             * @example 30000000000000000000
+             */
             deposited: string;
-            /** @description All that was ever taken out, without claimed yield */
+            /**
+             * @description All that was ever taken out, without claimed yield
+             * @example 5000000000000000000
+             */
             withdrawn: string;
-            /** @description What can be withdrawn: `balanceOf` of the contract at `blockNumber` */
+            /**
+             * @description What can be withdrawn: `balanceOf` of the contract at `blockNumber`
+             * @example 25000000000000000000
+             */
             balance: string;
-            /** @description `claimed` and `claimable` together */
+            /**
+             * @description `claimed` and `claimable` together
+             * @example 1312500000000000000
+             */
             earned: string;
-            /** @description Yield that was paid out */
+            /**
+             * @description Yield that was paid out
+             * @example 1000000000000000000
+             */
             claimed: string;
-            /** @description Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read */
+            /**
+             * @description Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read
+             * @example 312500000000000000
+             */
             claimable: string;
             /** @description Whether the caller has said on the chain that its yield here is to be paid in again; GET /pools/{id}/calls/compounding changes it */
             compounding: boolean;
-            /** @description The last block that counts; null before any has been read */
+            /**
+             * @description The last block that counts; null before any has been read
+             * @example 4211
+             */
             blockNumber: number | null;
             /** Format: date-time */
             blockTime: string | null;
@@ -2188,9 +2290,14 @@ export interface components {
             poolId: string;
             /** @enum {string} */
             type: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 25000000000000000000 */
             amount: string;
-            /** @description null until the deposit is seen on the chain */
+            /**
+             * @description null until the deposit is seen on the chain
+             * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
+             */
             txHash: string | null;
+            /** @example 4211 */
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
@@ -2198,7 +2305,10 @@ export interface components {
             submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
-            /** @description The wallet whose money it is */
+            /**
+             * @description The wallet whose money it is
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             from: string;
         };
         TransactionItemList: {
@@ -2219,9 +2329,14 @@ export interface components {
             poolId: string;
             /** @enum {string} */
             type: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 25000000000000000000 */
             amount: string;
-            /** @description null until the deposit is seen on the chain */
+            /**
+             * @description null until the deposit is seen on the chain
+             * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
+             */
             txHash: string | null;
+            /** @example 4211 */
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
@@ -2229,17 +2344,32 @@ export interface components {
             submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
-            /** @description The wallet whose money it is */
+            /**
+             * @description The wallet whose money it is
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             from: string;
             /** Format: date-time */
             confirmedAt: string | null;
-            /** @description The contract of the pool */
+            /**
+             * @description The contract of the pool
+             * @example 0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0
+             */
             to: string;
-            /** @description null until the receipt was read */
+            /**
+             * @description null until the receipt was read
+             * @example 84213
+             */
             gasUsed: string | null;
-            /** @description Wei */
+            /**
+             * @description Wei
+             * @example 1000000007
+             */
             gasPrice: string | null;
-            /** @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere */
+            /**
+             * @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere
+             * @example 18230941
+             */
             l1Fee: string | null;
             /** @description Whether its block is final on the chain, by what the nodes say: then no reorganisation takes it back. Always false on a chain whose nodes do not tell */
             final: boolean;
@@ -2259,9 +2389,14 @@ export interface components {
         ContractCall: {
             /** @enum {string} */
             name: "approve" | "deposit" | "withdraw" | "claimYield" | "startCompounding" | "stopCompounding" | "buyTickets" | "claimPrize" | "refund" | "completeDraw" | "cancelDraw" | "openCircle" | "join" | "contribute" | "claimPayout" | "claimRefund" | "endRound" | "cancelCircle";
+            /** @example 31337 */
             chainId: number;
+            /** @example 0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0 */
             to: string;
-            /** @description Encoded by the ABI of GET /config/abi */
+            /**
+             * @description Encoded by the ABI of GET /config/abi
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             data: string;
             /**
              * @description Wei: these calls send none
@@ -2279,14 +2414,20 @@ export interface components {
             data: components["schemas"]["ContractCalls"];
         };
         StrayDepositItem: {
-            /** @description The contract that has the money */
+            /**
+             * @description The contract that has the money
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
             /**
              * Format: uuid
              * @description The id that it was paid in for: no pool of the contract has it
              */
             poolId: string;
-            /** @description What can be withdrawn, in smallest token units */
+            /**
+             * @description What can be withdrawn, in smallest token units
+             * @example 25000000000000000000
+             */
             amount: string;
             /** @description What a wallet sends to withdraw all of it; none at a contract that is not like the reference contracts */
             calls: components["schemas"]["ContractCall"][];
@@ -2298,10 +2439,17 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         TokenInfo: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
-            /** @description Empty if the token has none */
+            /**
+             * @description Empty if the token has none
+             * @example SAVE
+             */
             symbol: string;
-            /** @description Of one token there are 10^decimals units */
+            /**
+             * @description Of one token there are 10^decimals units
+             * @example 18
+             */
             decimals: number;
         };
         ChainCurrency: {
@@ -2309,6 +2457,7 @@ export interface components {
             name: string;
             /** @example ETH */
             symbol: string;
+            /** @example 18 */
             decimals: number;
         };
         ChainInfo: {
@@ -2332,9 +2481,13 @@ export interface components {
             explorerUrl: string | null;
         };
         PoolContracts: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             individual: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             cooperative: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             lottery: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             rotating: string;
         };
         ContractLists: {
@@ -2344,25 +2497,45 @@ export interface components {
             rotating: string[];
         };
         ContractMinimums: {
-            /** @description null until the indexer has read it, or if the contract has none */
+            /**
+             * @description null until the indexer has read it, or if the contract has none
+             * @example 25000000000000000000
+             */
             individual: string | null;
-            /** @description null until the indexer has read it, or if the contract has none */
+            /**
+             * @description null until the indexer has read it, or if the contract has none
+             * @example 25000000000000000000
+             */
             cooperative: string | null;
-            /** @description null until the indexer has read it, or if the contract has none */
+            /**
+             * @description null until the indexer has read it, or if the contract has none
+             * @example 25000000000000000000
+             */
             lottery: string | null;
-            /** @description null until the indexer has read it, or if the contract has none */
+            /**
+             * @description null until the indexer has read it, or if the contract has none
+             * @example 25000000000000000000
+             */
             rotating: string | null;
         };
         SignInRules: {
             /** @description Hosts that may ask for a signature; empty: any */
             domains: string[];
-            /** @description Messages for another chain are refused; null: any */
+            /**
+             * @description Messages for another chain are refused; null: any
+             * @example 31337
+             */
             chainId: number | null;
+            /** @example 600 */
             nonceLifetimeSeconds: number;
+            /** @example 604800 */
             tokenLifetimeSeconds: number;
         };
         ClientConfig: {
-            /** @description null until the indexer has read it from the chain */
+            /**
+             * @description null until the indexer has read it from the chain
+             * @example 31337
+             */
             chainId: number | null;
             /** @description What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain */
             chain: components["schemas"]["ChainInfo"] | null;
@@ -2387,7 +2560,10 @@ export interface components {
             furtherContracts: components["schemas"]["ContractLists"];
             /** @description Older ones, whose pools stay */
             formerContracts: components["schemas"]["ContractLists"];
-            /** @description Smallest first deposit of a pool, in smallest token units */
+            /**
+             * @description Smallest first deposit of a pool, in smallest token units
+             * @example 25000000000000000000
+             */
             minimumDeposit: string;
             /**
              * @description The same, by address, of contracts where it is another
@@ -2415,7 +2591,10 @@ export interface components {
             signIn: components["schemas"]["SignInRules"];
             /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
             publicStatistics: boolean;
-            /** @description The chain of this machine; in development only */
+            /**
+             * @description The chain of this machine; in development only
+             * @example http://127.0.0.1:8545
+             */
             rpcUrl?: string;
         };
         ClientConfigEnvelope: {
@@ -2447,37 +2626,76 @@ export interface components {
             data: components["schemas"]["ContractAbis"];
         };
         PoolCounts: {
+            /** @example 1 */
             individual: number;
+            /** @example 1 */
             cooperative: number;
+            /** @example 1 */
             lottery: number;
+            /** @example 1 */
             rotating: number;
         };
         PoolsOfToken: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             token: string;
-            /** @description Empty if the token has none */
+            /**
+             * @description Empty if the token has none
+             * @example SAVE
+             */
             symbol: string;
-            /** @description Of one token there are 10^decimals units */
+            /**
+             * @description Of one token there are 10^decimals units
+             * @example 18
+             */
             decimals: number;
+            /** @example 4 */
             totalPools: number;
-            /** @description Sum of all deposits, pending included */
+            /**
+             * @description Sum of all deposits, pending included
+             * @example 25000000000000000000
+             */
             totalDeposits: string;
-            /** @description The part of totalDeposits that is not on the chain yet */
+            /**
+             * @description The part of totalDeposits that is not on the chain yet
+             * @example 0
+             */
             pendingDeposits: string;
-            /** @description As in /analytics/user, of all pools */
+            /**
+             * @description As in /analytics/user, of all pools
+             * @example 1312500000000000000
+             */
             totalYield: string;
-            /** @description Percent, plain mean over the pools of the token */
+            /**
+             * @description Percent, plain mean over the pools of the token
+             * @example 5.25
+             */
             averageAPR: number;
         };
         PoolAnalytics: {
-            /** @description Of all tokens */
+            /**
+             * @description Of all tokens
+             * @example 4
+             */
             totalPools: number;
-            /** @description Sum of all deposits, pending included */
+            /**
+             * @description Sum of all deposits, pending included
+             * @example 25000000000000000000
+             */
             totalDeposits: string;
-            /** @description The part of totalDeposits that is not on the chain yet */
+            /**
+             * @description The part of totalDeposits that is not on the chain yet
+             * @example 0
+             */
             pendingDeposits: string;
-            /** @description As in /analytics/user, of all pools */
+            /**
+             * @description As in /analytics/user, of all pools
+             * @example 1312500000000000000
+             */
             totalYield: string;
-            /** @description Percent, plain mean over the pools of the token */
+            /**
+             * @description Percent, plain mean over the pools of the token
+             * @example 5.25
+             */
             averageAPR: number;
             /** @description Of all tokens */
             byType: components["schemas"]["PoolCounts"];
@@ -2492,6 +2710,7 @@ export interface components {
         ChartPoint: {
             /** Format: date */
             date: string;
+            /** @example 25000000000000000000 */
             amount: string;
         };
         ChartData: {
@@ -2501,37 +2720,80 @@ export interface components {
             yields: components["schemas"]["ChartPoint"][];
         };
         UserOfToken: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             token: string;
-            /** @description Empty if the token has none */
+            /**
+             * @description Empty if the token has none
+             * @example SAVE
+             */
             symbol: string;
-            /** @description Of one token there are 10^decimals units */
+            /**
+             * @description Of one token there are 10^decimals units
+             * @example 18
+             */
             decimals: number;
-            /** @description Deposits made by the caller, pending included */
+            /**
+             * @description Deposits made by the caller, pending included
+             * @example 25000000000000000000
+             */
             totalDeposited: string;
-            /** @description The part of totalDeposited that is not on the chain yet */
+            /**
+             * @description The part of totalDeposited that is not on the chain yet
+             * @example 0
+             */
             pendingDeposits: string;
-            /** @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out */
+            /**
+             * @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out
+             * @example 1312500000000000000
+             */
             totalYield: string;
-            /** @description Yield claimed by the caller */
+            /**
+             * @description Yield claimed by the caller
+             * @example 1000000000000000000
+             */
             yieldEarned: string;
-            /** @description Own pools with a balance */
+            /**
+             * @description Own pools with a balance
+             * @example 1
+             */
             activePoolsCount: number;
-            /** @description Percent, plain mean over own pools of the token */
+            /**
+             * @description Percent, plain mean over own pools of the token
+             * @example 5.25
+             */
             averageAPR: number;
             chartData: components["schemas"]["ChartData"];
         };
         UserAnalytics: {
-            /** @description Deposits made by the caller, pending included */
+            /**
+             * @description Deposits made by the caller, pending included
+             * @example 25000000000000000000
+             */
             totalDeposited: string;
-            /** @description The part of totalDeposited that is not on the chain yet */
+            /**
+             * @description The part of totalDeposited that is not on the chain yet
+             * @example 0
+             */
             pendingDeposits: string;
-            /** @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out */
+            /**
+             * @description Accrued on the caller's own pools, as far as their contracts tell accruals: vaults, and contracts that tell claims alone, are left out
+             * @example 1312500000000000000
+             */
             totalYield: string;
-            /** @description Yield claimed by the caller */
+            /**
+             * @description Yield claimed by the caller
+             * @example 1000000000000000000
+             */
             yieldEarned: string;
-            /** @description Own pools with a balance, of all tokens */
+            /**
+             * @description Own pools with a balance, of all tokens
+             * @example 1
+             */
             activePoolsCount: number;
-            /** @description Percent, plain mean over own pools of the token */
+            /**
+             * @description Percent, plain mean over own pools of the token
+             * @example 5.25
+             */
             averageAPR: number;
             chartData: components["schemas"]["ChartData"];
             /** Format: date-time */
@@ -2550,7 +2812,10 @@ export interface components {
              * @example 0
              */
             round: number;
-            /** @description Whose turn it is */
+            /**
+             * @description Whose turn it is
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /**
              * @description How many have paid, by themselves or by collateral
@@ -2562,7 +2827,10 @@ export interface components {
              * @description When its time is over; null while it has not begun
              */
             endsAt: string | null;
-            /** @description null until it has ended */
+            /**
+             * @description null until it has ended
+             * @example 25000000000000000000
+             */
             pot: string | null;
             /**
              * Format: date-time
@@ -2571,6 +2839,7 @@ export interface components {
             endedAt: string | null;
         };
         CircleMember: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             account: string;
             /**
              * @description The round whose pot is his, from 0
@@ -2579,7 +2848,10 @@ export interface components {
             place: number;
             /** Format: date-time */
             joinedAt: string | null;
-            /** @description What he has locked, less what was taken of it */
+            /**
+             * @description What he has locked, less what was taken of it
+             * @example 25000000000000000000
+             */
             collateral: string;
             /** @description Whether the round that runs is paid */
             paid: boolean;
@@ -2588,7 +2860,10 @@ export interface components {
              * @example 0
              */
             missed: number;
-            /** @description What was paid out to him of pots */
+            /**
+             * @description What was paid out to him of pots
+             * @example 25000000000000000000
+             */
             received: string;
         };
         Circle: {
@@ -2597,14 +2872,24 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
             /** @enum {string} */
             state: "JOINING" | "RUNNING" | "COMPLETED" | "CANCELLED";
-            /** @description Who opened it: the owner of the pool */
+            /**
+             * @description Who opened it: the owner of the pool
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             organiser: string;
-            /** @description What each member pays in a round */
+            /**
+             * @description What each member pays in a round
+             * @example 25000000000000000000
+             */
             contribution: string;
-            /** @description What each member locks to join */
+            /**
+             * @description What each member locks to join
+             * @example 25000000000000000000
+             */
             collateral: string;
             /**
              * @description Of a round, in seconds
@@ -2645,7 +2930,10 @@ export interface components {
             place: number;
             /** @example true */
             joined: boolean;
-            /** @description What is left of it */
+            /**
+             * @description What is left of it
+             * @example 25000000000000000000
+             */
             collateral: string;
             /** @description Whether the round that runs is paid */
             paid: boolean;
@@ -2654,11 +2942,20 @@ export interface components {
              * @example 0
              */
             missed: number;
-            /** @description Pots that wait to be claimed */
+            /**
+             * @description Pots that wait to be claimed
+             * @example 25000000000000000000
+             */
             payout: string;
-            /** @description What the circle gives back now that it is over */
+            /**
+             * @description What the circle gives back now that it is over
+             * @example 25000000000000000000
+             */
             refund: string;
-            /** @description All that was paid out and given back */
+            /**
+             * @description All that was paid out and given back
+             * @example 25000000000000000000
+             */
             received: string;
         };
         PoolRounds: {
@@ -2682,17 +2979,34 @@ export interface components {
             data: components["schemas"]["PoolRounds"];
         };
         CurrentDraw: {
-            /** @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown */
+            /**
+             * @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown
+             * @example 2
+             */
             drawId: number;
-            /** @description The lottery contract that holds the draw */
+            /**
+             * @description The lottery contract that holds the draw
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 35000000000000000000 */
             prizePool: string;
-            /** @description Of one ticket, in smallest token units */
+            /**
+             * @description Of one ticket, in smallest token units
+             * @example 1000000000000000000
+             */
             ticketPrice: string;
+            /** @example 3 */
             participants: number;
-            /** @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact */
+            /**
+             * @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact
+             * @example 10
+             */
             totalTickets: number;
-            /** @description The exact number in decimal digits, however large */
+            /**
+             * @description The exact number in decimal digits, however large
+             * @example 10
+             */
             totalTicketsExact: string;
             /** Format: date-time */
             drawTime: string;
@@ -2711,19 +3025,39 @@ export interface components {
             data: components["schemas"]["CurrentDraw"];
         };
         Winner: {
-            /** @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown */
+            /**
+             * @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown
+             * @example 2
+             */
             drawId: number;
-            /** @description The lottery contract that holds the draw */
+            /**
+             * @description The lottery contract that holds the draw
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             winner: string;
+            /** @example 35000000000000000000 */
             prize: string;
-            /** @description Tickets that the winner held. At most 2^53 - 1, which also stands for any larger number; the field beside it is exact */
+            /**
+             * @description Tickets that the winner held. At most 2^53 - 1, which also stands for any larger number; the field beside it is exact
+             * @example 5
+             */
             tickets: number;
-            /** @description The exact number in decimal digits, however large */
+            /**
+             * @description The exact number in decimal digits, however large
+             * @example 5
+             */
             ticketsExact: string;
-            /** @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact */
+            /**
+             * @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact
+             * @example 10
+             */
             totalTickets: number;
-            /** @description The exact number in decimal digits, however large */
+            /**
+             * @description The exact number in decimal digits, however large
+             * @example 10
+             */
             totalTicketsExact: string;
             /** Format: date-time */
             drawnAt: string;
@@ -2740,21 +3074,45 @@ export interface components {
             next: string | null;
         };
         DrawEntry: {
-            /** @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown */
+            /**
+             * @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown
+             * @example 2
+             */
             drawId: number;
-            /** @description The lottery contract that holds the draw */
+            /**
+             * @description The lottery contract that holds the draw
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
-            /** @description Tickets that the caller holds. At most 2^53 - 1, which also stands for any larger number; the field beside it is exact */
+            /**
+             * @description Tickets that the caller holds. At most 2^53 - 1, which also stands for any larger number; the field beside it is exact
+             * @example 5
+             */
             tickets: number;
-            /** @description The exact number in decimal digits, however large */
+            /**
+             * @description The exact number in decimal digits, however large
+             * @example 5
+             */
             ticketsExact: string;
-            /** @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact */
+            /**
+             * @description At most 2^53 - 1, which also stands for any larger number; the field beside it is exact
+             * @example 10
+             */
             totalTickets: number;
-            /** @description The exact number in decimal digits, however large */
+            /**
+             * @description The exact number in decimal digits, however large
+             * @example 10
+             */
             totalTicketsExact: string;
-            /** @description Of one ticket, in smallest token units */
+            /**
+             * @description Of one ticket, in smallest token units
+             * @example 1000000000000000000
+             */
             ticketPrice: string;
-            /** @description What the tickets of the caller cost */
+            /**
+             * @description What the tickets of the caller cost
+             * @example 5000000000000000000
+             */
             spent: string;
             /**
              * @description What the caller gave to the prize beside tickets
@@ -2767,7 +3125,10 @@ export interface components {
             drawTime: string;
             /** @description Whether the caller is the winner */
             won: boolean;
-            /** @description What the winner gets; null until drawn */
+            /**
+             * @description What the winner gets; null until drawn
+             * @example 35000000000000000000
+             */
             prize: string | null;
             /**
              * @description Whether the winner has the prize
@@ -3135,6 +3496,7 @@ export interface components {
             next: string | null;
         };
         DeletedAccount: {
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             address: string;
             /**
              * @description Whether the address stays as that of an owner of pools: paid ones, and cancelled ones, which a late payment would bring back
@@ -3177,7 +3539,10 @@ export interface components {
             status: "healthy" | "degraded" | "unhealthy";
             /** Format: date-time */
             timestamp: string;
-            /** @description Seconds */
+            /**
+             * @description Seconds
+             * @example 86400
+             */
             uptime: number;
             services: components["schemas"]["HealthServices"];
         };
@@ -3246,14 +3611,21 @@ export interface components {
         PoolCreatedEvent: {
             /** Format: uuid */
             poolId: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /** Format: uuid */
             transactionId?: string;
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 25000000000000000000 */
             amount?: string;
-            /** @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it */
+            /**
+             * @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3277,10 +3649,17 @@ export interface components {
             poolId: string;
             /** Format: uuid */
             transactionId: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
-            /** @description null: it was taken back, or failed */
+            /**
+             * @description null: it was taken back, or failed
+             * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
+             */
             txHash: string | null;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3300,8 +3679,12 @@ export interface components {
         };
         /** @description A payment into a pool is on the chain */
         DepositConfirmedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3311,9 +3694,14 @@ export interface components {
             transactionId: string;
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3333,8 +3721,12 @@ export interface components {
         };
         /** @description A withdrawal from a pool is on the chain */
         WithdrawalConfirmedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3344,9 +3736,14 @@ export interface components {
             transactionId: string;
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3366,13 +3763,18 @@ export interface components {
         };
         /** @description A pool has earned */
         YieldAccruedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
             /** Format: uuid */
             poolId: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3392,8 +3794,12 @@ export interface components {
         };
         /** @description A member has claimed what it earned */
         YieldClaimedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3403,9 +3809,14 @@ export interface components {
             transactionId: string;
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3431,8 +3842,12 @@ export interface components {
             transactionId: string;
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3454,14 +3869,21 @@ export interface components {
         PoolCancelledEvent: {
             /** Format: uuid */
             poolId: string;
-            /** @description Who paid, withdrew or claimed */
+            /**
+             * @description Who paid, withdrew or claimed
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /** Format: uuid */
             transactionId?: string;
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 25000000000000000000 */
             amount?: string;
-            /** @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it */
+            /**
+             * @description The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3483,8 +3905,12 @@ export interface components {
         Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
         /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
         TransactionRevertedEvent: {
+            /** @example 4211 */
             blockNumber?: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex?: number;
             /** Format: uuid */
             poolId?: string;
@@ -3492,27 +3918,43 @@ export interface components {
             transactionId?: string;
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash?: string;
-            /** @description Whose turn it was */
+            /**
+             * @description Whose turn it was
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account?: string;
-            /** @description The pot, which the account may claim */
+            /**
+             * @description The pot, which the account may claim
+             * @example 25000000000000000000
+             */
             amount?: string;
             /**
              * @description Its number at the contract
              * @example 1
              */
             circleId?: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract?: string;
             /**
              * @description From 0
              * @example 0
              */
             round?: number;
+            /** @example 2 */
             drawId?: number;
-            /** @description How many tickets this purchase added */
+            /**
+             * @description How many tickets this purchase added
+             * @example 25000000000000000000
+             */
             tickets?: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             winner?: string;
+            /** @example 35000000000000000000 */
             prize?: string;
             /** @example deposit.confirmed */
             reverted: components["schemas"]["Topic"];
@@ -3534,14 +3976,23 @@ export interface components {
         };
         /** @description Tickets for a draw are sold */
         DrawOpenedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3561,17 +4012,30 @@ export interface components {
         };
         /** @description The caller has bought tickets */
         TicketsIssuedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             account: string;
-            /** @description How many tickets this purchase added */
+            /**
+             * @description How many tickets this purchase added
+             * @example 25000000000000000000
+             */
             tickets: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3591,14 +4055,23 @@ export interface components {
         };
         /** @description A draw is about to be drawn. It comes again if nobody picked the winner in time */
         DrawClosedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3618,16 +4091,27 @@ export interface components {
         };
         /** @description A draw has a winner */
         DrawCompletedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
+            /** @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 */
             winner: string;
+            /** @example 35000000000000000000 */
             prize: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3647,14 +4131,23 @@ export interface components {
         };
         /** @description A draw will have no winner */
         DrawCancelledEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3674,17 +4167,30 @@ export interface components {
         };
         /** @description The winner of a draw has the prize */
         PrizePaidEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who got it */
+            /**
+             * @description Who got it
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3704,17 +4210,30 @@ export interface components {
         };
         /** @description Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts */
         DrawRefundedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
+            /** @example 2 */
             drawId: number;
-            /** @description Draw ids are unique only within a contract */
+            /**
+             * @description Draw ids are unique only within a contract
+             * @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9
+             */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who got it */
+            /**
+             * @description Who got it
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
+            /** @example 25000000000000000000 */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3734,8 +4253,12 @@ export interface components {
         };
         /** @description A circle is open: those it names may join */
         CircleOpenedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3746,11 +4269,19 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
-            /** @description Who opened it: the owner of the pool */
+            /**
+             * @description Who opened it: the owner of the pool
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
-            /** @description What each member pays in a round */
+            /**
+             * @description What each member pays in a round
+             * @example 25000000000000000000
+             */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3770,8 +4301,12 @@ export interface components {
         };
         /** @description All have joined a circle: its first round begins */
         CircleStartedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3782,7 +4317,9 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3802,8 +4339,12 @@ export interface components {
         };
         /** @description A round of a circle is over. The pot is whose turn it was */
         CircleRound_endedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3814,16 +4355,24 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description From 0
              * @example 0
              */
             round: number;
-            /** @description Whose turn it was */
+            /**
+             * @description Whose turn it was
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
-            /** @description The pot, which the account may claim */
+            /**
+             * @description The pot, which the account may claim
+             * @example 25000000000000000000
+             */
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3843,8 +4392,12 @@ export interface components {
         };
         /** @description Every member of a circle has had a turn */
         CircleCompletedEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3855,7 +4408,9 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3875,8 +4430,12 @@ export interface components {
         };
         /** @description A circle is over before its time. What its members have in it can be claimed */
         CircleCancelledEvent: {
+            /** @example 4211 */
             blockNumber: number;
-            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
+            /**
+             * @description Place of the log in its block; 2,097,152 more for the second that one log tells
+             * @example 3
+             */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3887,7 +4446,9 @@ export interface components {
              * @example 1
              */
             circleId: number;
+            /** @example 0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9 */
             contract: string;
+            /** @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8 */
             txHash: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -3907,7 +4468,10 @@ export interface components {
         };
         /** @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers */
         WebhookPausedEvent: {
-            /** @description The owner */
+            /**
+             * @description The owner
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /** Format: uuid */
             webhookId: string;
@@ -3934,7 +4498,10 @@ export interface components {
         };
         /** @description A webhook of the caller is sent nothing any more */
         WebhookDisabledEvent: {
-            /** @description The owner */
+            /**
+             * @description The owner
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /** Format: uuid */
             webhookId: string;
@@ -3961,7 +4528,10 @@ export interface components {
         };
         /** @description A webhook of the caller is sent everything again */
         WebhookResumedEvent: {
-            /** @description The owner */
+            /**
+             * @description The owner
+             * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+             */
             account: string;
             /** Format: uuid */
             webhookId: string;
@@ -4012,8 +4582,654 @@ export interface components {
         /** @description What happened. `topic` tells which fields there are */
         EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositSubmittedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["PoolCancelledEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["PrizePaidEvent"] | components["schemas"]["DrawRefundedEvent"] | components["schemas"]["CircleOpenedEvent"] | components["schemas"]["CircleStartedEvent"] | components["schemas"]["CircleRound_endedEvent"] | components["schemas"]["CircleCompletedEvent"] | components["schemas"]["CircleCancelledEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
     };
-    responses: never;
+    responses: {
+        /** @description Refused as it is; `details` names the fields */
+        BadRequest_validation_failed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Refused as it is; `details` names the fields */
+        BadRequest_validation_failed_2: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Refused as it is; `details` names the fields */
+        BadRequest_validation_failed_below_minimum: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Refused as it is; `details` names the fields */
+        BadRequest_validation_failed_invalid_json: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Refused as it is; `details` names the fields */
+        BadRequest_validation_failed_invalid_json_deposit_below_minimum: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_circle_exists: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_compounding_unchanged_uses_circle_calls_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_idempotency_in_progress_pool_exists: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                /**
+                 * @description With `idempotency_in_progress`: seconds to wait
+                 * @example 1
+                 */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_insufficient_balance_uses_circle_calls_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_nothing_in_circle: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_nothing_to_claim_uses_circle_calls_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_pool_not_empty_deposit_submitted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_transaction_not_pending_deposit_submitted_uses_circle_calls_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_webhook_not_active_webhook_test_pending: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_circle_state_already_done_too_late_transaction_not_pending_deposit_submitted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_circle_state_nothing_in_circle: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_circle_state_too_early: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_draw_status_already_paid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_draw_status_nothing_to_refund: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description It contradicts the present state */
+        Conflict_wrong_draw_status_too_early: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+        Forbidden_cross_site_request: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+        Forbidden_forbidden_cross_site_request: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+        Forbidden_forbidden_cross_site_request_owner_cannot_leave: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+        Forbidden_sign_in_again_cross_site_request: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Internal server error */
+        InternalServerError_internal_error: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Not found */
+        NotFound_no_open_draw: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Not found */
+        NotFound_not_found: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Not found */
+        NotFound_not_found_no_circle: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+        NotModified: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description Body larger than 64 KiB */
+        PayloadTooLarge_payload_too_large: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Headers larger than 16 KiB */
+        RequestHeaderFieldsTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "success": false,
+                 *       "error": "Request header fields too large",
+                 *       "message": "Request header fields too large",
+                 *       "code": "bad_request"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_busy_unavailable_outcome_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_chain_unknown_unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_chain_unknown_unavailable_outcome_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, migrations not run, or draining; `details` names which */
+        ServiceUnavailable_unavailable_2: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_unavailable_busy: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+        ServiceUnavailable_unavailable_outcome_unknown: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+        TooManyRequests_rate_limited_general: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+        TooManyRequests_rate_limited_general_rate_limited_auth: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+        TooManyRequests_too_many_connections_rate_limited_general: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Token or sign-in refused */
+        Unauthorized_authentication_failed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Token or sign-in refused */
+        Unauthorized_invalid_token_token_expired_token_revoked: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Token or sign-in refused */
+        Unauthorized_invalid_token_token_expired_token_revoked_2: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The Idempotency-Key was used for another request */
+        UnprocessableEntity_pool_cancelled_idempotency_key_reused: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Body that is not JSON */
+        UnsupportedMediaType_unsupported_media_type: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+    };
     parameters: {
+        /**
+         * @description Id of the delivery
+         * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+         */
+        delivery: string;
+        /**
+         * @description Hash of the chain transaction
+         * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
+         */
+        hash: string;
+        /**
+         * @description Id of the pool
+         * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+         */
+        pool_id: string;
+        /**
+         * @description Id of the transaction
+         * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+         */
+        transaction_id: string;
+        /**
+         * @description Id of the webhook
+         * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+         */
+        webhook_id: string;
         /**
          * @description Names the delivery, the same in all attempts
          * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
@@ -4084,109 +5300,18 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["NonceResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     auth_nonceFor: {
@@ -4210,135 +5335,20 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["NonceResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     auth_verify: {
@@ -4363,158 +5373,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMWExZmM4MiJ9.signature",
-                     *       "user": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z"
-                     *       },
-                     *       "success": true,
-                     *       "data": {
-                     *         "token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMWExZmM4MiJ9.signature",
-                     *         "user": {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "createdAt": "2026-11-21T05:09:49.118Z"
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["VerifyResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_authentication_failed"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_busy_unavailable_outcome_unknown"];
         };
     };
     auth_me: {
@@ -4529,138 +5402,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "poolCount": 1,
-                     *         "totalDeposits": "25000000000000000000",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["MeResponseEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     auth_logout: {
@@ -4675,147 +5431,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "session"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LogoutResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     auth_logoutAll: {
@@ -4839,154 +5469,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "all",
-                     *         "webhooks": [
-                     *           {
-                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *             "url": "https://backend.example.org/savings-events",
-                     *             "ended": false
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general_rate_limited_auth"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     usersessions_nonce: {
@@ -5001,109 +5498,18 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["NonceResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     usersessions_nonceFor: {
@@ -5127,135 +5533,20 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["NonceResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     usersessions_logout: {
@@ -5270,147 +5561,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "session"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LogoutResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     usersessions_logoutAll: {
@@ -5434,154 +5599,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "all",
-                     *         "webhooks": [
-                     *           {
-                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *             "url": "https://backend.example.org/savings-events",
-                     *             "ended": false
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     users_profile: {
@@ -5596,140 +5628,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "poolCount": 1,
-                     *         "totalDeposits": "25000000000000000000",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "tokenExpiresAt": "2026-11-21T05:09:49.118Z",
-                     *         "chainId": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ProfileEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     people_delete: {
@@ -5744,148 +5657,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "stays": true
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeletedAccountEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_sign_in_again_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     pools_list: {
@@ -5909,168 +5695,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "type": "individual",
-                     *           "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *           "balance": "25000000000000000000",
-                     *           "createdAt": "2026-11-21T05:09:49.118Z",
-                     *           "pendingBalance": "0",
-                     *           "totalYield": "1312500000000000000",
-                     *           "apr": 5.25,
-                     *           "autoCompound": false,
-                     *           "lastUpdate": "2026-11-21T05:09:49.118Z",
-                     *           "members": 1,
-                     *           "recentTransactions": [
-                     *             {
-                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *               "type": "DEPOSIT",
-                     *               "amount": "25000000000000000000",
-                     *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *               "status": "PENDING",
-                     *               "submitted": {
-                     *                 "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *                 "at": "2026-11-21T05:09:49.118Z"
-                     *               },
-                     *               "createdAt": "2026-11-21T05:09:49.118Z",
-                     *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       },
-                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PoolItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     pools_create: {
@@ -6092,183 +5731,23 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "type": "individual",
-                     *         "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "balance": "25000000000000000000",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "depositId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["CreatedPoolEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    /**
-                     * @description With `idempotency_in_progress`: seconds to wait
-                     * @example 1
-                     */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description The Idempotency-Key was used for another request */
-            422: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json_deposit_below_minimum"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            409: components["responses"]["Conflict_idempotency_in_progress_pool_exists"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            422: components["responses"]["UnprocessableEntity_pool_cancelled_idempotency_key_reused"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     pools_detail: {
@@ -6280,7 +5759,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -6289,178 +5768,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "type": "individual",
-                     *         "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "balance": "25000000000000000000",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "pendingBalance": "0",
-                     *         "totalYield": "1312500000000000000",
-                     *         "apr": 5.25,
-                     *         "autoCompound": false,
-                     *         "lastUpdate": "2026-11-21T05:09:49.118Z",
-                     *         "owner": {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *         },
-                     *         "memberAddresses": [
-                     *           "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *         ],
-                     *         "transactions": [
-                     *           {
-                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *             "type": "DEPOSIT",
-                     *             "amount": "25000000000000000000",
-                     *             "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *             "status": "PENDING",
-                     *             "submitted": {
-                     *               "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *               "at": "2026-11-21T05:09:49.118Z"
-                     *             },
-                     *             "createdAt": "2026-11-21T05:09:49.118Z",
-                     *             "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["PoolDetailEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     pools_cancel: {
@@ -6472,7 +5795,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -6481,173 +5804,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["CancelledPoolIdEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_pool_not_empty_deposit_submitted"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable_outcome_unknown"];
         };
     };
     pools_update: {
@@ -6659,7 +5832,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -6677,162 +5850,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "autoCompound": false,
-                     *         "compounding": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["UpdatedPoolEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     pools_yieldReport: {
@@ -6844,7 +5877,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -6853,151 +5886,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "totalYield": "1312500000000000000",
-                     *         "claimableYield": "312500000000000000",
-                     *         "apr": 5.25,
-                     *         "apy": 5.39,
-                     *         "lastClaimed": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["YieldReportEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     pools_leave: {
@@ -7009,7 +5913,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -7018,160 +5922,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["LeftPoolEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request_owner_cannot_leave"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     positions_inPool: {
@@ -7183,7 +5949,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -7192,157 +5958,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "deposited": "30000000000000000000",
-                     *         "withdrawn": "5000000000000000000",
-                     *         "balance": "25000000000000000000",
-                     *         "earned": "1312500000000000000",
-                     *         "claimed": "1000000000000000000",
-                     *         "claimable": "312500000000000000",
-                     *         "compounding": false,
-                     *         "blockNumber": 4211,
-                     *         "blockTime": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["PositionItemEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     positions_list: {
@@ -7362,152 +5993,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "deposited": "30000000000000000000",
-                     *           "withdrawn": "5000000000000000000",
-                     *           "balance": "25000000000000000000",
-                     *           "earned": "1312500000000000000",
-                     *           "claimed": "1000000000000000000",
-                     *           "claimable": "312500000000000000",
-                     *           "compounding": false,
-                     *           "blockNumber": 4211,
-                     *           "blockTime": "2026-11-21T05:09:49.118Z"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["PositionItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     transactions_list: {
@@ -7541,168 +6041,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *           "type": "DEPOSIT",
-                     *           "amount": "25000000000000000000",
-                     *           "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *           "blockNumber": 4211,
-                     *           "status": "PENDING",
-                     *           "submitted": {
-                     *             "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *             "at": "2026-11-21T05:09:49.118Z"
-                     *           },
-                     *           "createdAt": "2026-11-21T05:09:49.118Z",
-                     *           "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       },
-                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
-                     *     }
-                     */
                     "application/json": components["schemas"]["TransactionItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     transactions_byId: {
@@ -7714,7 +6068,7 @@ export interface operations {
                  * @description Id of the transaction
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["transaction_id"];
             };
             cookie?: never;
         };
@@ -7723,165 +6077,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "type": "DEPOSIT",
-                     *         "amount": "25000000000000000000",
-                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *         "blockNumber": 4211,
-                     *         "status": "PENDING",
-                     *         "submitted": {
-                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *           "at": "2026-11-21T05:09:49.118Z"
-                     *         },
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
-                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941",
-                     *         "final": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TransactionDetailEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     transactions_detail: {
@@ -7893,7 +6104,7 @@ export interface operations {
                  * @description Hash of the chain transaction
                  * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
                  */
-                hash: string;
+                hash: components["parameters"]["hash"];
             };
             cookie?: never;
         };
@@ -7902,165 +6113,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "type": "DEPOSIT",
-                     *         "amount": "25000000000000000000",
-                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *         "blockNumber": 4211,
-                     *         "status": "PENDING",
-                     *         "submitted": {
-                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *           "at": "2026-11-21T05:09:49.118Z"
-                     *         },
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
-                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941",
-                     *         "final": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TransactionDetailEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     transactions_sent: {
@@ -8072,7 +6140,7 @@ export interface operations {
                  * @description Id of the transaction
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["transaction_id"];
             };
             cookie?: never;
         };
@@ -8090,178 +6158,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "type": "DEPOSIT",
-                     *         "amount": "25000000000000000000",
-                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *         "blockNumber": 4211,
-                     *         "status": "PENDING",
-                     *         "submitted": {
-                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *           "at": "2026-11-21T05:09:49.118Z"
-                     *         },
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
-                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941",
-                     *         "final": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TransactionDetailEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     transactions_takeBack: {
@@ -8276,7 +6188,7 @@ export interface operations {
                  * @description Id of the transaction
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["transaction_id"];
             };
             cookie?: never;
         };
@@ -8285,178 +6197,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "type": "DEPOSIT",
-                     *         "amount": "25000000000000000000",
-                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *         "blockNumber": 4211,
-                     *         "status": "PENDING",
-                     *         "submitted": {
-                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *           "at": "2026-11-21T05:09:49.118Z"
-                     *         },
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
-                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941",
-                     *         "final": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["TransactionDetailEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     calls_deposit: {
@@ -8473,7 +6229,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -8482,168 +6238,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed_below_minimum"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_transaction_not_pending_deposit_submitted_uses_circle_calls_unknown"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     calls_withdraw: {
@@ -8658,7 +6269,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -8667,168 +6278,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed_below_minimum"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_insufficient_balance_uses_circle_calls_unknown"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     calls_claim: {
@@ -8840,7 +6306,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -8849,168 +6315,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_nothing_to_claim_uses_circle_calls_unknown"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     calls_compounding: {
@@ -9025,7 +6346,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -9034,168 +6355,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_compounding_unchanged_uses_circle_calls_unknown"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     calls_tickets: {
@@ -9213,155 +6389,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_no_open_draw"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     drawcalls_claim: {
@@ -9381,168 +6424,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_wrong_draw_status_already_paid"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     drawcalls_refund: {
@@ -9562,168 +6460,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_wrong_draw_status_nothing_to_refund"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     drawcalls_complete: {
@@ -9743,168 +6496,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_wrong_draw_status_too_early"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     drawcalls_cancel: {
@@ -9924,168 +6532,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_wrong_draw_status_too_early"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     straydeposits_list: {
@@ -10105,153 +6568,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *           "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *           "amount": "25000000000000000000",
-                     *           "calls": [
-                     *             {
-                     *               "name": "approve",
-                     *               "chainId": 31337,
-                     *               "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *               "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "value": "0"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["StrayDepositItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     config_read: {
@@ -10266,187 +6597,20 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "chainId": 31337,
-                     *         "chain": {
-                     *           "id": 31337,
-                     *           "name": "Local chain",
-                     *           "currency": {
-                     *             "name": "Ether",
-                     *             "symbol": "ETH",
-                     *             "decimals": 18
-                     *           },
-                     *           "rpcUrls": [
-                     *             "http://127.0.0.1:8545"
-                     *           ],
-                     *           "explorerUrl": "https://explorer.example.org"
-                     *         },
-                     *         "token": {
-                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "symbol": "SAVE",
-                     *           "decimals": 18
-                     *         },
-                     *         "contractTokens": {
-                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": {
-                     *             "address": "0x5fbdb2315678afecb367f032d93f642f64180aa3",
-                     *             "symbol": "USDC",
-                     *             "decimals": 6
-                     *           }
-                     *         },
-                     *         "contracts": {
-                     *           "individual": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "cooperative": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "lottery": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "rotating": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *         },
-                     *         "furtherContracts": {
-                     *           "individual": [],
-                     *           "cooperative": [],
-                     *           "lottery": [],
-                     *           "rotating": []
-                     *         },
-                     *         "formerContracts": {
-                     *           "individual": [],
-                     *           "cooperative": [],
-                     *           "lottery": [],
-                     *           "rotating": []
-                     *         },
-                     *         "minimumDeposit": "25000000000000000000",
-                     *         "minimumDeposits": {
-                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "10000000"
-                     *         },
-                     *         "contractMinimums": {
-                     *           "individual": "25000000000000000000",
-                     *           "cooperative": "25000000000000000000",
-                     *           "lottery": "25000000000000000000",
-                     *           "rotating": "25000000000000000000"
-                     *         },
-                     *         "contractCalls": {
-                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": [
-                     *             "deposit",
-                     *             "withdraw"
-                     *           ]
-                     *         },
-                     *         "signIn": {
-                     *           "domains": [],
-                     *           "chainId": 31337,
-                     *           "nonceLifetimeSeconds": 600,
-                     *           "tokenLifetimeSeconds": 604800
-                     *         },
-                     *         "publicStatistics": false
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ClientConfigEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     config_abi: {
@@ -10461,124 +6625,20 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "savingsPool": [],
-                     *         "lotteryPool": [],
-                     *         "rotatingPool": [],
-                     *         "token": []
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractAbisEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     analytics_pools: {
@@ -10593,156 +6653,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "totalPools": 4,
-                     *         "totalDeposits": "25000000000000000000",
-                     *         "pendingDeposits": "0",
-                     *         "totalYield": "1312500000000000000",
-                     *         "averageAPR": 5.25,
-                     *         "byType": {
-                     *           "individual": 1,
-                     *           "cooperative": 1,
-                     *           "lottery": 1,
-                     *           "rotating": 1
-                     *         },
-                     *         "otherTokens": [
-                     *           {
-                     *             "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "symbol": "SAVE",
-                     *             "decimals": 18,
-                     *             "totalPools": 4,
-                     *             "totalDeposits": "25000000000000000000",
-                     *             "pendingDeposits": "0",
-                     *             "totalYield": "1312500000000000000",
-                     *             "averageAPR": 5.25
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["PoolAnalyticsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     analytics_user: {
@@ -10757,181 +6682,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "totalDeposited": "25000000000000000000",
-                     *         "pendingDeposits": "0",
-                     *         "totalYield": "1312500000000000000",
-                     *         "yieldEarned": "1000000000000000000",
-                     *         "activePoolsCount": 1,
-                     *         "averageAPR": 5.25,
-                     *         "chartData": {
-                     *           "deposits": [
-                     *             {
-                     *               "date": "2026-11-21",
-                     *               "amount": "25000000000000000000"
-                     *             }
-                     *           ],
-                     *           "yields": [
-                     *             {
-                     *               "date": "2026-11-21",
-                     *               "amount": "25000000000000000000"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "joinedAt": "2026-11-21T05:09:49.118Z",
-                     *         "otherTokens": [
-                     *           {
-                     *             "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "symbol": "SAVE",
-                     *             "decimals": 18,
-                     *             "totalDeposited": "25000000000000000000",
-                     *             "pendingDeposits": "0",
-                     *             "totalYield": "1312500000000000000",
-                     *             "yieldEarned": "1000000000000000000",
-                     *             "activePoolsCount": 1,
-                     *             "averageAPR": 5.25,
-                     *             "chartData": {
-                     *               "deposits": [
-                     *                 {
-                     *                   "date": "2026-11-21",
-                     *                   "amount": "25000000000000000000"
-                     *                 }
-                     *               ],
-                     *               "yields": [
-                     *                 {
-                     *                   "date": "2026-11-21",
-                     *                   "amount": "25000000000000000000"
-                     *                 }
-                     *               ]
-                     *             }
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserAnalyticsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     circles_rounds: {
@@ -10943,7 +6708,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -10952,195 +6717,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *         "circle": {
-                     *           "circleId": 1,
-                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *           "state": "JOINING",
-                     *           "organiser": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "contribution": "25000000000000000000",
-                     *           "collateral": "25000000000000000000",
-                     *           "period": 2592000,
-                     *           "places": 3,
-                     *           "joinBy": "2026-11-21T05:09:49.118Z",
-                     *           "openedAt": "2026-11-21T05:09:49.118Z",
-                     *           "currentRound": 0,
-                     *           "roundEnd": "2026-11-21T05:09:49.118Z",
-                     *           "rounds": [
-                     *             {
-                     *               "round": 0,
-                     *               "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "paidCount": 2,
-                     *               "endsAt": "2026-11-21T05:09:49.118Z",
-                     *               "pot": "25000000000000000000",
-                     *               "endedAt": "2026-11-21T05:09:49.118Z"
-                     *             }
-                     *           ],
-                     *           "members": [
-                     *             {
-                     *               "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "place": 0,
-                     *               "joinedAt": "2026-11-21T05:09:49.118Z",
-                     *               "collateral": "25000000000000000000",
-                     *               "paid": false,
-                     *               "missed": 0,
-                     *               "received": "25000000000000000000"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "mine": {
-                     *           "place": 0,
-                     *           "joined": true,
-                     *           "collateral": "25000000000000000000",
-                     *           "paid": false,
-                     *           "missed": 0,
-                     *           "payout": "25000000000000000000",
-                     *           "refund": "25000000000000000000",
-                     *           "received": "25000000000000000000"
-                     *         },
-                     *         "can": [
-                     *           "contribute"
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["PoolRoundsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     circlecalls_open: {
@@ -11163,7 +6755,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -11172,168 +6764,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed_below_minimum"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_circle_exists"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_join: {
@@ -11348,7 +6795,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -11357,168 +6804,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_wrong_circle_state_already_done_too_late_transaction_not_pending_deposit_submitted"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_contribute: {
@@ -11533,7 +6835,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -11542,168 +6844,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_wrong_circle_state_already_done_too_late_transaction_not_pending_deposit_submitted"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_payout: {
@@ -11715,7 +6872,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -11724,168 +6881,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_nothing_in_circle"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_refund: {
@@ -11897,7 +6909,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -11906,168 +6918,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_wrong_circle_state_nothing_in_circle"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_endRound: {
@@ -12079,7 +6946,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -12088,168 +6955,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_wrong_circle_state_too_early"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     circlecalls_cancel: {
@@ -12261,7 +6983,7 @@ export interface operations {
                  * @description Id of the pool
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["pool_id"];
             };
             cookie?: never;
         };
@@ -12270,168 +6992,23 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "calls": [
-                     *           {
-                     *             "name": "approve",
-                     *             "chainId": 31337,
-                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *             "value": "0"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found_no_circle"];
+            409: components["responses"]["Conflict_wrong_circle_state_too_early"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_chain_unknown_unavailable"];
         };
     };
     lottery_current: {
@@ -12446,156 +7023,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "drawId": 2,
-                     *         "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *         "prizePool": "35000000000000000000",
-                     *         "ticketPrice": "1000000000000000000",
-                     *         "participants": 3,
-                     *         "totalTickets": 10,
-                     *         "totalTicketsExact": "10",
-                     *         "drawTime": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE",
-                     *         "due": null
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["CurrentDrawEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_no_open_draw"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     lottery_winners: {
@@ -12617,151 +7060,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "drawId": 2,
-                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *           "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "prize": "35000000000000000000",
-                     *           "tickets": 5,
-                     *           "ticketsExact": "5",
-                     *           "totalTickets": 10,
-                     *           "totalTicketsExact": "10",
-                     *           "drawnAt": "2026-11-21T05:09:49.118Z"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       },
-                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
-                     *     }
-                     */
                     "application/json": components["schemas"]["WinnerList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     tickets_list: {
@@ -12781,157 +7094,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "drawId": 2,
-                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *           "tickets": 5,
-                     *           "ticketsExact": "5",
-                     *           "totalTickets": 10,
-                     *           "totalTicketsExact": "10",
-                     *           "ticketPrice": "1000000000000000000",
-                     *           "spent": "5000000000000000000",
-                     *           "gifts": "0",
-                     *           "status": "ACTIVE",
-                     *           "drawTime": "2026-11-21T05:09:49.118Z",
-                     *           "won": false,
-                     *           "prize": "35000000000000000000",
-                     *           "paid": false,
-                     *           "refundable": "0",
-                     *           "due": null
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DrawEntryList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     start_read: {
@@ -12946,341 +7123,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "user": {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *           "poolCount": 1,
-                     *           "totalDeposits": "25000000000000000000",
-                     *           "createdAt": "2026-11-21T05:09:49.118Z",
-                     *           "tokenExpiresAt": "2026-11-21T05:09:49.118Z",
-                     *           "chainId": 1
-                     *         },
-                     *         "analytics": {
-                     *           "totalDeposited": "25000000000000000000",
-                     *           "pendingDeposits": "0",
-                     *           "totalYield": "1312500000000000000",
-                     *           "yieldEarned": "1000000000000000000",
-                     *           "activePoolsCount": 1,
-                     *           "averageAPR": 5.25,
-                     *           "chartData": {
-                     *             "deposits": [
-                     *               {
-                     *                 "date": "2026-11-21",
-                     *                 "amount": "25000000000000000000"
-                     *               }
-                     *             ],
-                     *             "yields": [
-                     *               {
-                     *                 "date": "2026-11-21",
-                     *                 "amount": "25000000000000000000"
-                     *               }
-                     *             ]
-                     *           },
-                     *           "joinedAt": "2026-11-21T05:09:49.118Z",
-                     *           "otherTokens": [
-                     *             {
-                     *               "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "symbol": "SAVE",
-                     *               "decimals": 18,
-                     *               "totalDeposited": "25000000000000000000",
-                     *               "pendingDeposits": "0",
-                     *               "totalYield": "1312500000000000000",
-                     *               "yieldEarned": "1000000000000000000",
-                     *               "activePoolsCount": 1,
-                     *               "averageAPR": 5.25,
-                     *               "chartData": {
-                     *                 "deposits": [
-                     *                   {
-                     *                     "date": "2026-11-21",
-                     *                     "amount": "25000000000000000000"
-                     *                   }
-                     *                 ],
-                     *                 "yields": [
-                     *                   {
-                     *                     "date": "2026-11-21",
-                     *                     "amount": "25000000000000000000"
-                     *                   }
-                     *                 ]
-                     *               }
-                     *             }
-                     *           ]
-                     *         },
-                     *         "pools": {
-                     *           "data": [
-                     *             {
-                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *               "type": "individual",
-                     *               "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
-                     *               "balance": "25000000000000000000",
-                     *               "createdAt": "2026-11-21T05:09:49.118Z",
-                     *               "pendingBalance": "0",
-                     *               "totalYield": "1312500000000000000",
-                     *               "apr": 5.25,
-                     *               "autoCompound": false,
-                     *               "lastUpdate": "2026-11-21T05:09:49.118Z",
-                     *               "members": 1,
-                     *               "recentTransactions": [
-                     *                 {
-                     *                   "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *                   "type": "DEPOSIT",
-                     *                   "amount": "25000000000000000000",
-                     *                   "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *                   "status": "PENDING",
-                     *                   "submitted": {
-                     *                     "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *                     "at": "2026-11-21T05:09:49.118Z"
-                     *                   },
-                     *                   "createdAt": "2026-11-21T05:09:49.118Z",
-                     *                   "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *                 }
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           }
-                     *         },
-                     *         "positions": {
-                     *           "data": [
-                     *             {
-                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *               "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "deposited": "30000000000000000000",
-                     *               "withdrawn": "5000000000000000000",
-                     *               "balance": "25000000000000000000",
-                     *               "earned": "1312500000000000000",
-                     *               "claimed": "1000000000000000000",
-                     *               "claimable": "312500000000000000",
-                     *               "compounding": false,
-                     *               "blockNumber": 4211,
-                     *               "blockTime": "2026-11-21T05:09:49.118Z"
-                     *             }
-                     *           ],
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           }
-                     *         },
-                     *         "transactions": {
-                     *           "data": [
-                     *             {
-                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                     *               "type": "DEPOSIT",
-                     *               "amount": "25000000000000000000",
-                     *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *               "blockNumber": 4211,
-                     *               "status": "PENDING",
-                     *               "submitted": {
-                     *                 "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                     *                 "at": "2026-11-21T05:09:49.118Z"
-                     *               },
-                     *               "createdAt": "2026-11-21T05:09:49.118Z",
-                     *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                     *             }
-                     *           ],
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           }
-                     *         },
-                     *         "draw": {
-                     *           "drawId": 2,
-                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *           "prizePool": "35000000000000000000",
-                     *           "ticketPrice": "1000000000000000000",
-                     *           "participants": 3,
-                     *           "totalTickets": 10,
-                     *           "totalTicketsExact": "10",
-                     *           "drawTime": "2026-11-21T05:09:49.118Z",
-                     *           "status": "ACTIVE",
-                     *           "due": null
-                     *         },
-                     *         "entries": {
-                     *           "data": [
-                     *             {
-                     *               "drawId": 2,
-                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *               "tickets": 5,
-                     *               "ticketsExact": "5",
-                     *               "totalTickets": 10,
-                     *               "totalTicketsExact": "10",
-                     *               "ticketPrice": "1000000000000000000",
-                     *               "spent": "5000000000000000000",
-                     *               "gifts": "0",
-                     *               "status": "ACTIVE",
-                     *               "drawTime": "2026-11-21T05:09:49.118Z",
-                     *               "won": false,
-                     *               "prize": "35000000000000000000",
-                     *               "paid": false,
-                     *               "refundable": "0",
-                     *               "due": null
-                     *             }
-                     *           ],
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           }
-                     *         },
-                     *         "winners": {
-                     *           "data": [
-                     *             {
-                     *               "drawId": 2,
-                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                     *               "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                     *               "prize": "35000000000000000000",
-                     *               "tickets": 5,
-                     *               "ticketsExact": "5",
-                     *               "totalTickets": 10,
-                     *               "totalTicketsExact": "10",
-                     *               "drawnAt": "2026-11-21T05:09:49.118Z"
-                     *             }
-                     *           ],
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           }
-                     *         },
-                     *         "otherContracts": [],
-                     *         "cursor": "0000000003e9-000000000011-0001"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["StartPageEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     webhooks_list: {
@@ -13300,156 +7157,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "url": "https://backend.example.org/savings-events",
-                     *           "topics": [
-                     *             "deposit.confirmed",
-                     *             "withdrawal.confirmed"
-                     *           ],
-                     *           "createdAt": "2026-11-21T05:09:49.118Z",
-                     *           "status": "ACTIVE",
-                     *           "failures": 0,
-                     *           "failingSince": "2026-11-21T05:09:49.118Z",
-                     *           "lastError": null,
-                     *           "retryAt": "2026-11-21T05:09:49.118Z",
-                     *           "pending": 0,
-                     *           "isFull": false,
-                     *           "previousSecretUntil": "2026-11-21T05:09:49.118Z"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     webhooks_create: {
@@ -13477,175 +7199,22 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "url": "https://backend.example.org/savings-events",
-                     *         "topics": [
-                     *           "deposit.confirmed",
-                     *           "withdrawal.confirmed"
-                     *         ],
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE",
-                     *         "failures": 0,
-                     *         "failingSince": "2026-11-21T05:09:49.118Z",
-                     *         "lastError": null,
-                     *         "retryAt": "2026-11-21T05:09:49.118Z",
-                     *         "pending": 0,
-                     *         "isFull": false,
-                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z",
-                     *         "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI="
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["CreatedWebhookEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            409: components["responses"]["Conflict_conflict"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_get: {
@@ -13657,7 +7226,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -13666,161 +7235,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "url": "https://backend.example.org/savings-events",
-                     *         "topics": [
-                     *           "deposit.confirmed",
-                     *           "withdrawal.confirmed"
-                     *         ],
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE",
-                     *         "failures": 0,
-                     *         "failingSince": "2026-11-21T05:09:49.118Z",
-                     *         "lastError": null,
-                     *         "retryAt": "2026-11-21T05:09:49.118Z",
-                     *         "pending": 0,
-                     *         "isFull": false,
-                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookItemEnvelope"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     webhooks_delete: {
@@ -13832,7 +7262,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -13841,160 +7271,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeletedWebhookEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_update: {
@@ -14006,7 +7298,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -14029,174 +7321,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "url": "https://backend.example.org/savings-events",
-                     *         "topics": [
-                     *           "deposit.confirmed",
-                     *           "withdrawal.confirmed"
-                     *         ],
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE",
-                     *         "failures": 0,
-                     *         "failingSince": "2026-11-21T05:09:49.118Z",
-                     *         "lastError": null,
-                     *         "retryAt": "2026-11-21T05:09:49.118Z",
-                     *         "pending": 0,
-                     *         "isFull": false,
-                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookItemEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_rotate: {
@@ -14208,7 +7348,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -14217,162 +7357,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=",
-                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["RotatedSecretEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_test: {
@@ -14384,7 +7384,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -14393,182 +7393,23 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "eventId": "0000000002f1-00000000001a-0001",
-                     *         "topic": "deposit.confirmed",
-                     *         "status": "DELIVERED",
-                     *         "attempts": 1,
-                     *         "lastStatus": 204,
-                     *         "lastError": null,
-                     *         "nextAttemptAt": "2026-11-21T05:09:49.118Z",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "deliveredAt": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeliveryItemEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_webhook_not_active_webhook_test_pending"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_challenge: {
@@ -14580,7 +7421,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -14589,187 +7430,23 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "url": "https://backend.example.org/savings-events",
-                     *         "topics": [
-                     *           "deposit.confirmed",
-                     *           "withdrawal.confirmed"
-                     *         ],
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE",
-                     *         "failures": 0,
-                     *         "failingSince": "2026-11-21T05:09:49.118Z",
-                     *         "lastError": null,
-                     *         "retryAt": "2026-11-21T05:09:49.118Z",
-                     *         "pending": 0,
-                     *         "isFull": false,
-                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookItemEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description It contradicts the present state */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            409: components["responses"]["Conflict_conflict"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     webhooks_deliveries: {
@@ -14786,7 +7463,7 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
             };
             cookie?: never;
         };
@@ -14795,164 +7472,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *           "eventId": "0000000002f1-00000000001a-0001",
-                     *           "topic": "deposit.confirmed",
-                     *           "status": "DELIVERED",
-                     *           "attempts": 1,
-                     *           "lastStatus": 204,
-                     *           "lastError": null,
-                     *           "nextAttemptAt": "2026-11-21T05:09:49.118Z",
-                     *           "createdAt": "2026-11-21T05:09:49.118Z",
-                     *           "deliveredAt": "2026-11-21T05:09:49.118Z"
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeliveryItemList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     webhooks_retry: {
@@ -14964,12 +7499,12 @@ export interface operations {
                  * @description Id of the webhook
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                id: string;
+                id: components["parameters"]["webhook_id"];
                 /**
                  * @description Id of the delivery
                  * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
                  */
-                delivery: string;
+                delivery: components["parameters"]["delivery"];
             };
             cookie?: never;
         };
@@ -14978,169 +7513,22 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *         "eventId": "0000000002f1-00000000001a-0001",
-                     *         "topic": "deposit.confirmed",
-                     *         "status": "DELIVERED",
-                     *         "attempts": 1,
-                     *         "lastStatus": 204,
-                     *         "lastError": null,
-                     *         "nextAttemptAt": "2026-11-21T05:09:49.118Z",
-                     *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "deliveredAt": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeliveryItemEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            404: components["responses"]["NotFound_not_found"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     people_export: {
@@ -15160,147 +7548,21 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": [
-                     *         {
-                     *           "kind": "position",
-                     *           "data": {
-                     *             "poolId": "018f2f63-7d0e-7c9a-a5b1-2f1a6f3c9b10",
-                     *             "balance": "25000000000000000000"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "page": 1,
-                     *         "limit": 20,
-                     *         "total": 1,
-                     *         "pages": 1
-                     *       },
-                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExportedRowList"];
                 };
             };
-            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable"];
         };
     };
     events_ticket: {
@@ -15315,148 +7577,21 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ticket": "mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u",
-                     *         "expiresAt": "2026-11-21T05:09:49.118Z"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["EventTicketEnvelope"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_invalid_json"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            413: components["responses"]["PayloadTooLarge_payload_too_large"];
+            415: components["responses"]["UnsupportedMediaType_unsupported_media_type"];
+            429: components["responses"]["TooManyRequests_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_outcome_unknown"];
         };
     };
     events_follow: {
@@ -15478,10 +7613,6 @@ export interface operations {
             /** @description Does not end by itself */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15493,103 +7624,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked"];
+            403: components["responses"]["Forbidden_cross_site_request"];
+            429: components["responses"]["TooManyRequests_too_many_connections_rate_limited_general"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError_internal_error"];
+            503: components["responses"]["ServiceUnavailable_unavailable_busy"];
         };
     };
     health_report: {
@@ -15604,52 +7645,14 @@ export interface operations {
             /** @description Report, not enveloped */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "healthy",
-                     *       "timestamp": "2026-11-21T05:09:49.118Z",
-                     *       "uptime": 86400,
-                     *       "services": {
-                     *         "database": "connected",
-                     *         "blockchain": "synced",
-                     *         "redis": "connected"
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["HealthReport"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_2"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
     health_live: {
@@ -15664,45 +7667,14 @@ export interface operations {
             /** @description The process serves */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "alive"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Liveness"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_2"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
     health_ready: {
@@ -15717,79 +7689,15 @@ export interface operations {
             /** @description Ready */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "ok",
-                     *       "info": {
-                     *         "database": {
-                     *           "status": "up"
-                     *         },
-                     *         "process": {
-                     *           "status": "up"
-                     *         },
-                     *         "schema": {
-                     *           "status": "up"
-                     *         }
-                     *       },
-                     *       "error": {},
-                     *       "details": {
-                     *         "database": {
-                     *           "status": "up"
-                     *         },
-                     *         "process": {
-                     *           "status": "up"
-                     *         },
-                     *         "schema": {
-                     *           "status": "up"
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReadinessReport"];
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, migrations not run, or draining; `details` names which */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_2"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            503: components["responses"]["ServiceUnavailable_unavailable_2"];
         };
     };
     metrics_scrape: {
@@ -15804,7 +7712,6 @@ export interface operations {
             /** @description Prometheus text format */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15816,43 +7723,9 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Headers larger than 16 KiB */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": false,
-                     *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
-                     *       "code": "bad_request"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
+            400: components["responses"]["BadRequest_validation_failed_2"];
+            401: components["responses"]["Unauthorized_invalid_token_token_expired_token_revoked_2"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
     on_pool_created: {
@@ -15885,19 +7758,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "amount": "25000000000000000000",
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "pool.created",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PoolCreatedEvent"];
             };
         };
@@ -15948,18 +7808,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "deposit.submitted",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DepositSubmittedEvent"];
             };
         };
@@ -16010,22 +7858,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "deposit.confirmed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DepositConfirmedEvent"];
             };
         };
@@ -16076,22 +7908,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "withdrawal.confirmed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WithdrawalConfirmedEvent"];
             };
         };
@@ -16142,18 +7958,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "yield.accrued",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["YieldAccruedEvent"];
             };
         };
@@ -16204,22 +8008,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "yield.claimed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["YieldClaimedEvent"];
             };
         };
@@ -16270,18 +8058,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "deposit.expired",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DepositExpiredEvent"];
             };
         };
@@ -16332,19 +8108,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "amount": "25000000000000000000",
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "pool.cancelled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PoolCancelledEvent"];
             };
         };
@@ -16395,29 +8158,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "round": 0,
-                 *       "drawId": 2,
-                 *       "tickets": "25000000000000000000",
-                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "prize": "35000000000000000000",
-                 *       "reverted": "deposit.confirmed",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "transaction.reverted",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["TransactionRevertedEvent"];
             };
         };
@@ -16468,19 +8208,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.opened",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DrawOpenedEvent"];
             };
         };
@@ -16531,21 +8258,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "tickets": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "tickets.issued",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["TicketsIssuedEvent"];
             };
         };
@@ -16596,19 +8308,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.closed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DrawClosedEvent"];
             };
         };
@@ -16659,21 +8358,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "prize": "35000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.completed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DrawCompletedEvent"];
             };
         };
@@ -16724,19 +8408,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.cancelled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DrawCancelledEvent"];
             };
         };
@@ -16787,21 +8458,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "prize.paid",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PrizePaidEvent"];
             };
         };
@@ -16852,21 +8508,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.refunded",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DrawRefundedEvent"];
             };
         };
@@ -16917,22 +8558,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "circle.opened",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CircleOpenedEvent"];
             };
         };
@@ -16983,20 +8608,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "circle.started",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CircleStartedEvent"];
             };
         };
@@ -17047,23 +8658,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "round": 0,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "circle.round_ended",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CircleRound_endedEvent"];
             };
         };
@@ -17114,20 +8708,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "circle.completed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CircleCompletedEvent"];
             };
         };
@@ -17178,20 +8758,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "blockNumber": 4211,
-                 *       "logIndex": 3,
-                 *       "final": false,
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "circleId": 1,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "circle.cancelled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CircleCancelledEvent"];
             };
         };
@@ -17242,16 +8808,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "reason": "the server answered 503",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.paused",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookPausedEvent"];
             };
         };
@@ -17302,16 +8858,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "reason": "the server answered 503",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.disabled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookDisabledEvent"];
             };
         };
@@ -17362,15 +8908,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.resumed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookResumedEvent"];
             };
         };
@@ -17535,14 +9072,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "topic": "challenge",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z",
-                 *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookChallenge"];
             };
         };
@@ -17560,11 +9089,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChallengeAnswer"];
                 };
             };

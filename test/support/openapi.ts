@@ -44,6 +44,23 @@ export interface OpenApiDocument {
   };
 }
 
+/** The document with shared responses and parameters written where they are referred to. */
+export function readDocument(text: string): OpenApiDocument {
+  const document = JSON.parse(text) as OpenApiDocument;
+  const shared = document.components as unknown as Record<string, Record<string, object>>;
+  const resolved = <T extends object>(value: T & { $ref?: string }): T => {
+    const [, section, name] = /^#\/components\/(\w+)\/(.+)$/.exec(value.$ref ?? '') ?? [];
+    return section ? (shared[section][name] as T) : value;
+  };
+  for (const operations of [...Object.values(document.paths), ...Object.values(document.webhooks)])
+    for (const operation of Object.values(operations)) {
+      operation.parameters = operation.parameters?.map(resolved);
+      for (const [status, response] of Object.entries(operation.responses))
+        operation.responses[status] = resolved(response);
+    }
+  return document;
+}
+
 export interface Answer {
   method: string;
   /** As sent, with query, with or without /api. */
@@ -155,8 +172,7 @@ const validators = new Map<string, DocumentValidator>();
 
 /** One for all services with the same document: what it compiles takes half as long as a service takes to start. */
 function validatorOf(document: string): DocumentValidator {
-  const validator =
-    validators.get(document) ?? new DocumentValidator(JSON.parse(document) as OpenApiDocument);
+  const validator = validators.get(document) ?? new DocumentValidator(readDocument(document));
   validators.set(document, validator);
   return validator;
 }

@@ -6,13 +6,15 @@ import type {
   ParameterObject,
   ReferenceObject,
   ResponseObject,
+  SchemaObject,
 } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';
 import { DESCRIPTIONS, ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
 import { type DocumentedError, errorBody, statusOf, usualErrors } from '#platform/openapi/documented-errors';
-import { HASH_EXAMPLE, ID_EXAMPLE, exampleOf } from './examples';
+import { HASH_EXAMPLE, ID_EXAMPLE, type Schema, exampleOf } from './examples';
 
 const JSON_TYPE = 'application/json';
 const integer = { type: 'integer' } as const;
@@ -60,11 +62,14 @@ const PATH_PARAMETERS: Record<string, { description: string; example: string }> 
 };
 
 /**
- * Adds what can be derived to every operation: headers, the named errors of each status, examples, and descriptions of
- * path parameters. What an endpoint states itself stays.
+ * Adds what can be derived: headers, the named errors of each status, examples of requests, errors and fields, and
+ * descriptions of path parameters. What an endpoint states itself stays. Equal errors and path
+ * parameters of operations become one.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const examples: Record<string, { summary: string; value: unknown }> = {};
+  const responses: Record<string, ResponseObject> = {};
+  const parameters: Record<string, ParameterObject> = {};
   for (const [path, item] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
@@ -73,19 +78,26 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
       nameErrors(path, method, operation, examples);
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
       if (etag) operation.responses['304'] = { description: UNCHANGED };
-      for (const parameter of (operation.parameters ?? []) as ParameterObject[])
-        completeParameter(path, parameter);
+      operation.parameters = (operation.parameters as ParameterObject[] | undefined)?.map((parameter) =>
+        parameter.in === 'path' ? completed(path, parameter, parameters) : parameter,
+      );
       addExample(bodyOf(operation), document);
       for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
-        response.headers = { ...headersOf(status, response, operation), ...response.headers };
-        if (etag && ['200', '304'].includes(status)) response.headers.ETag = refTo('ETag');
+        const headers = { ...headersOf(status, response, operation), ...response.headers };
+        if (etag && ['200', '304'].includes(status)) headers.ETag = refTo('ETag');
+        if (Object.keys(headers).length > 0) response.headers = headers;
+        if (Number(status) < 300) continue;
         addExample(response.content?.[JSON_TYPE], document);
+        operation.responses[status] = share('responses', nameOf(status, response), response, responses);
       }
     }
+  for (const schema of Object.values(document.components?.schemas ?? {})) addFieldExamples(schema, document);
   document.components = {
     ...document.components,
     headers: HEADERS,
-    examples: Object.fromEntries(Object.entries(examples).sort(([a], [b]) => a.localeCompare(b))),
+    responses: sorted(responses),
+    parameters: sorted(parameters),
+    examples: sorted(examples),
   };
   return document;
 }
@@ -139,13 +151,28 @@ function nameErrors(
 
 const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
 
-/** Every answer that counts toward a rate limit has the limit's headers. */
+const sorted = <T>(named: Record<string, T>): Record<string, T> =>
+  Object.fromEntries(Object.entries(named).sort(([a], [b]) => a.localeCompare(b)));
+
+/** A response's name is its status and its errors. */
+const nameOf = (status: string, { content }: ResponseObject): string =>
+  [STATUS_CODES[status]!.replace(/\W/g, ''), ...Object.keys(content?.[JSON_TYPE]?.examples ?? {})].join('_');
+
+/** Puts it among the shared ones, once. Different ones of one name are numbered. */
+function share<T>(section: string, base: string, value: T, shared: Record<string, T>): ReferenceObject {
+  let name = base;
+  for (let n = 2; name in shared && !isDeepStrictEqual(shared[name], value); n++) name = `${base}_${n}`;
+  shared[name] = value;
+  return { $ref: `#/components/${section}/${name}` };
+}
+
+/** Every error that counts toward a rate limit has the limit's headers. Of other answers the overview says so. */
 function headersOf(
   status: string,
   { content }: ResponseObject,
   { responses }: OperationObject,
 ): Record<string, ReferenceObject | HeaderObject> {
-  if (status === '431') return {};
+  if (status === '431' || Number(status) < 300) return {};
   const inProgress: ErrorCode = 'idempotency_in_progress';
   const codes = Object.keys(content?.[JSON_TYPE]?.examples ?? {});
   const waits = ['429', '503'].includes(status);
@@ -163,14 +190,27 @@ const WHILE_IN_PROGRESS: HeaderObject = {
 };
 const refTo = (header: string): ReferenceObject => ({ $ref: `#/components/headers/${header}` });
 
-/** Optional parameters get no example: pages that fill in the examples would filter by them. */
-function completeParameter(path: string, parameter: ParameterObject): void {
-  if (parameter.in !== 'path') return;
+/** Parameters of queries get no example: pages that fill in the examples would filter by them. */
+function completed(
+  path: string,
+  parameter: ParameterObject,
+  shared: Record<string, ParameterObject>,
+): ReferenceObject {
   const [, owner = ''] = new RegExp(`([^/{}]+)/\\{${parameter.name}\\}`).exec(path) ?? [];
   const known = PATH_PARAMETERS[parameter.name];
-  const of = owner === 'by-id' ? path.split('/')[1] : owner;
-  parameter.description ??= known?.description ?? `Id of the ${of.replace(/ies$/, 'y').replace(/s$/, '')}`;
+  const of = (owner === 'by-id' ? path.split('/')[1] : owner).replace(/ies$/, 'y').replace(/s$/, '');
+  parameter.description ??= known?.description ?? `Id of the ${of}`;
   parameter.example ??= known?.example ?? ID_EXAMPLE;
+  return share('parameters', parameter.name === 'id' ? `${of}_id` : parameter.name, parameter, shared);
+}
+
+/** Pages compose examples of answers from those of the fields. */
+function addFieldExamples({ properties = {} }: Schema & SchemaObject, document: OpenAPIObject): void {
+  for (const [name, field] of Object.entries(properties)) {
+    if ('$ref' in field || field.enum || field.format) continue;
+    if (!['string', 'integer', 'number'].includes(field.type as string)) continue;
+    field.example ??= exampleOf(field, document, name);
+  }
 }
 
 function addExample(content: MediaTypeObject | undefined, document: OpenAPIObject): void {

@@ -63,8 +63,8 @@ export function addEvents(document: OpenAPIObject): OpenAPIObject {
     const parameter = { name, in: 'header' as const, required: true, description, example };
     return [name, { ...parameter, schema: { type: 'string' as const } }] as const;
   });
-  document.components!.parameters = Object.fromEntries(parameters);
-  const sent = (topic: string, schema: string, says: string, answer = {}): object => ({
+  Object.assign(document.components!.parameters!, Object.fromEntries(parameters));
+  const sent = (topic: string, schema: string, says: string, example = {}, answer = {}): object => ({
     post: {
       operationId: `on_${topic.replace('.', '_')}`,
       summary: says.split('. ')[0],
@@ -74,12 +74,7 @@ export function addEvents(document: OpenAPIObject): OpenAPIObject {
       parameters: parameters.map(([name]) => ({ $ref: `#/components/parameters/${name}` })),
       requestBody: {
         required: true,
-        content: {
-          'application/json': {
-            schema: refTo(schema),
-            example: { ...(exampleOf(refTo(schema), document) as object), topic },
-          },
-        },
+        content: { 'application/json': { schema: refTo(schema), ...example } },
       },
       responses: {
         '2XX': { description: 'Received. Anything else, and no answer in 8 seconds: sent again', ...answer },
@@ -87,11 +82,23 @@ export function addEvents(document: OpenAPIObject): OpenAPIObject {
       },
     },
   });
-  const repeated = { content: { 'application/json': contentOf('ChallengeAnswer', document) } };
+  const repeated = { content: { 'application/json': { schema: refTo('ChallengeAnswer') } } };
+  // One schema of several topics.
+  const notice = (topic: string): object => ({
+    example: { ...(exampleOf(refTo('WebhookNotice'), document) as object), topic },
+  });
   document.webhooks = {
     ...Object.fromEntries(TOPICS.map((topic) => [topic, sent(topic, nameOf(topic), PAYLOADS[topic][1])])),
-    ...Object.fromEntries(NOTICES.map((topic) => [topic, sent(topic, 'WebhookNotice', NOTICE_SAYS[topic])])),
-    challenge: sent('challenge', 'WebhookChallenge', 'Proves that the server wants what is sent', repeated),
+    ...Object.fromEntries(
+      NOTICES.map((topic) => [topic, sent(topic, 'WebhookNotice', NOTICE_SAYS[topic], notice(topic))]),
+    ),
+    challenge: sent(
+      'challenge',
+      'WebhookChallenge',
+      'Proves that the server wants what is sent',
+      {},
+      repeated,
+    ),
   };
   return document;
 }
@@ -100,8 +107,3 @@ const NOTICE_SAYS: Record<(typeof NOTICES)[number], string> = {
   reload: 'Events were left out: read again what you keep',
   test: 'The owner of the webhook asked for a test',
 };
-
-const contentOf = (schema: string, document: OpenAPIObject): object => ({
-  schema: refTo(schema),
-  example: exampleOf(refTo(schema), document),
-});

@@ -130,7 +130,11 @@ export class ClientConfig {
     description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',
   })
   publicStatistics: boolean;
-  @ApiProperty({ required: false, description: 'The chain of this machine; in development only' })
+  @ApiProperty({
+    required: false,
+    description: 'The chain of this machine; in development only',
+    example: 'http://127.0.0.1:8545',
+  })
   rpcUrl?: string;
 }
 

@@ -63,15 +63,7 @@ describe('a request that a foreign page has the browser send', () => {
     expect((await send('GET', '/auth/nonce', headers, ip)).status).toBe(200);
   });
 
-  const paths = [
-    '/auth/nonce',
-    '/auth/verify',
-    '/auth/me',
-    '/auth/logout',
-    '/auth/logout/all',
-    '/auth/x',
-    '/auth',
-  ];
+  const paths = '/auth/nonce /auth/verify /auth/me /auth/logout /auth/logout/all /auth/x /auth'.split(' ');
   it.each(FOREIGN)('is 403 and counts toward no limit, at every path: %s', async (_, method, headers) => {
     const ip = nextClient();
     for (const path of [...paths, '/pools', '/nowhere'])
@@ -86,14 +78,9 @@ describe('a request that a foreign page has the browser send', () => {
 
   it('is 403 for other spellings of the paths too', async () => {
     const ip = nextClient();
-    for (const url of [
-      '//auth/nonce',
-      '/auth/%6eonce',
-      '/auth/nonce/',
-      '/AUTH/nonce',
-      '/auth%2fnonce',
-      '/auth/%zz',
-    ])
+    for (const url of '//auth/nonce /auth/%6eonce /auth/nonce/ /AUTH/nonce /auth%2fnonce /auth/%zz'.split(
+      ' ',
+    ))
       expect((await send('GET', url, fetchMetadata('cross-site', 'no-cors'), ip)).status).toBe(403);
     expect(await left(ip)).toEqual([99, 4]);
   });

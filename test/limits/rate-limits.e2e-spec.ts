@@ -130,17 +130,9 @@ describe('limits', () => {
     },
   );
 
-  it.each([
-    '/health/x',
-    '/health//',
-    '/healthz',
-    '/metrics/x',
-    '/HEALTH',
-    '//health',
-    '/docs-json',
-    '/health%2flive',
-  ])('are for what only looks like these: %s', async (url) =>
-    expect((await app.send({ url, ip: newIp() })).headers['x-ratelimit-limit']).toBe('100'),
+  it.each('/health/x /health// /healthz /metrics/x /HEALTH //health /docs-json /health%2flive'.split(' '))(
+    'are for what only looks like these: %s',
+    async (url) => expect((await app.send({ url, ip: newIp() })).headers['x-ratelimit-limit']).toBe('100'),
   );
 
   it('ignore X-Forwarded-For', async () => {

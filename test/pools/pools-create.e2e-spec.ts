@@ -86,14 +86,7 @@ describe('a valid request', () => {
   });
 
   it('creates nothing at all when the deposit cannot be written', async () => {
-    const tables = [
-      'pools',
-      'pool_members',
-      'transactions',
-      'account_days',
-      'owner_totals',
-      'idempotency_keys',
-    ];
+    const tables = 'pools pool_members transactions account_days owner_totals idempotency_keys'.split(' ');
     const before = await Promise.all(tables.map(count));
     await app.sql(`ALTER TABLE transactions ADD CONSTRAINT broken CHECK (amount <> 10000000000000000777)`);
     const answer = await app.post(

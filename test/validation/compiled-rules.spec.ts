@@ -58,19 +58,7 @@ const value = fc.oneof(
   fc.array(fc.oneof(scalar, fc.array(scalar)), { maxLength: 3 }),
   fc.object({ maxDepth: 1 }),
 );
-const NAMES = [
-  'kind',
-  'text',
-  'list',
-  'type',
-  'initialDeposit',
-  'autoCompound',
-  'members',
-  'url',
-  'topics',
-  'enabled',
-  'other',
-];
+const NAMES = 'kind text list type initialDeposit autoCompound members url topics enabled other'.split(' ');
 const body = fc.dictionary(fc.constantFrom(...NAMES, 'constructor', 'toString', 'hasOwnProperty'), value, {
   maxKeys: 6,
   noNullPrototype: true,

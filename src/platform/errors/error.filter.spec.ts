@@ -66,25 +66,16 @@ describe('describeError', () => {
     expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
-  it.each([
-    '08006',
-    '26000',
-    '40001',
-    '53300',
-    '57014',
-    '57P01',
-    '57P03',
-    '25006',
-    '58030',
-    '40P01',
-    '55P03',
-  ])('is 503 when PostgreSQL says that the database is the reason: %s', (code) => {
-    const error = Object.assign(new DatabaseError(SECRET, 1, 'error'), { code });
-    expect(describeError(error)).toEqual(UNAVAILABLE);
-    expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
-    // The same code from other software.
-    expect(describeError(withCode(code))).toEqual(INTERNAL);
-  });
+  it.each('08006 26000 40001 53300 57014 57P01 57P03 25006 58030 40P01 55P03'.split(' '))(
+    'is 503 when PostgreSQL says that the database is the reason: %s',
+    (code) => {
+      const error = Object.assign(new DatabaseError(SECRET, 1, 'error'), { code });
+      expect(describeError(error)).toEqual(UNAVAILABLE);
+      expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
+      // The same code from other software.
+      expect(describeError(withCode(code))).toEqual(INTERNAL);
+    },
+  );
   it('is 503 when the database did not answer, but not for other errors with the same text or code', () => {
     const error = new DatabaseUnavailable(SECRET);
     expect(describeError(error)).toEqual(UNAVAILABLE);

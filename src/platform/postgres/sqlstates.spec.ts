@@ -4,24 +4,9 @@ import { endsSession, isRepeatable, meansUnavailable, retiresConnection, tellsNo
 const SIGNS = '0123456PZ'.split('');
 const pairs = SIGNS.flatMap((first) => SIGNS.map((second) => first + second));
 /** Those of the table, and those beside each. */
-const CLASSES = [
-  '01',
-  '07',
-  '08',
-  '09',
-  '0A',
-  '22',
-  '23',
-  '24',
-  '25',
-  '26',
-  '27',
-  '28',
-  '3F',
-  '40',
-  '41',
-  '42',
-].concat(['52', '53', '54', '55', '56', '57', '58', '59', '72', 'XX']);
+const CLASSES = '01 07 08 09 0A 22 23 24 25 26 27 28 3F 40 41 42'
+  .split(' ')
+  .concat(['52', '53', '54', '55', '56', '57', '58', '59', '72', 'XX']);
 const codes = CLASSES.flatMap((each) => pairs.flatMap((pair) => SIGNS.map((sign) => each + pair + sign)));
 
 it.each([

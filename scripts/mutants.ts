@@ -1,5 +1,5 @@
 /**
- * Judges the tests: breaks the rules in `mutants/rules.ts` one at a time, and tells which suite notices. Works on a copy
+ * Judges the tests: breaks the rules in `mutants.txt` one at a time, and tells which suite notices. Works on a copy
  * of the repository in a temporary folder, so that a killed run leaves nothing behind here.
  *
  *     npm run mutants -- [--only ID,ID] [--list] [--check] [--full] [--json FILE]
@@ -29,13 +29,30 @@ import { parseArgs } from 'node:util';
 import { Client, escapeIdentifier } from 'pg';
 import ts from 'typescript';
 import { startPostgres } from '#dev/postgres';
-import { MUTANTS, type Mutant } from './mutants/rules';
 
 const ROOT = path.join(__dirname, '..');
 /** A mutant may make tests wait until jest gives up. */
 const LIMIT_MS = 20 * 60_000;
 /** Tests that compare texts of the source notice every change, and so no rule. */
 const OF_TEXTS = ['/test/documents/', '/test/deploy/release', '/test/house/'];
+
+interface Mutant extends Record<'id' | 'rule' | 'source' | 'file' | 'find' | 'replace', string> {
+  contract: boolean;
+  tests: string[];
+}
+
+const RULES = readFileSync(path.join(__dirname, 'mutants.txt'), 'utf8');
+const MUTANTS = [
+  ...RULES.matchAll(/^([\w-]+)(!?): (.*)\n  (.*)\n  (\S+): (.*)\n((?:[-+](?: .*)?\n)+)/gm),
+].map(([, id, mark, rule, source, file, tests, lines]): Mutant => {
+  const side = (sign: string): string =>
+    lines
+      .split('\n')
+      .flatMap((line) => (line.startsWith(sign) ? line.slice(2) : []))
+      .join('\n');
+  const change = { file, find: side('-'), replace: side('+') };
+  return { id, rule, source, ...change, contract: mark === '!', tests: tests.split(', ') };
+});
 
 const SUITES = [
   { name: 'npm test', config: 'jest.config.js' },
@@ -212,7 +229,7 @@ const filesOf = ({ files }: Suite, tests: string[]): string[] =>
   files.filter((file) => tests.some((pattern) => isOf(file, pattern)));
 
 async function judge(mutant: Mutant, suites: Suite[], workshop: Workshop, full: boolean): Promise<Result> {
-  const { id, contract = false, rule, file, tests } = mutant;
+  const { id, contract, rule, file, tests } = mutant;
   const began = performance.now();
   const result = (killedBy: string, test?: string): Result => ({
     ...{ id, contract, rule, killedBy, test },
@@ -311,6 +328,8 @@ async function main(): Promise<number> {
       return mutant.tests.filter(isEmpty).map((pattern) => `${mutant.id}: ${pattern} names no test`);
     });
     if (new Set(MUTANTS.map(({ id }) => id)).size < MUTANTS.length) problems.push('two mutants have one id');
+    if (RULES.match(/^[\w-]+!?: /gm)?.length !== MUTANTS.length)
+      problems.push('mutants.txt has another form');
     if (problems.length > 0) throw new Unusable(problems.join('\n'));
 
     const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();

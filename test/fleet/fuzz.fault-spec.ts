@@ -3,6 +3,7 @@ import { type Request, type SignedIn, TEN, useApp } from '../support/app';
 import { report } from '../support/processes/fleet';
 import { addTransaction } from '../support/ledger';
 import { headerText, json, text } from '../support/hostile';
+import { readDocument } from '../support/openapi';
 import { SEED } from '../support/random';
 
 /** `npm run fuzz` sends 100,000. */
@@ -168,7 +169,7 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
   await app.listen();
   let [user, stranger]: SignedIn[] = [await app.signIn(), await app.signIn()];
   const pool = (await app.createPool(user, { members: [stranger.address] })).id as string;
-  const document = (await app.get('/docs/openapi.json')).body as Document;
+  const document = readDocument((await app.get('/docs/openapi.json')).text) as unknown as Document;
   // What the indexer would have read of the chain.
   await app.sql(
     `INSERT INTO chain_facts (chain_id, token_address, token_symbol, token_decimals)

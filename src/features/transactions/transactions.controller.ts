@@ -62,7 +62,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Tell that the payment of a deposit was sent',
     description:
-      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, or when a final block has the transaction, failed, or another with its sender and nonce. One that was dropped can still be mined; DELETE takes back what no node has shown. Of a deposit that is on the chain already the answer is the deposit as it is.',
+      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing by itself, but if the transaction pays another amount into the pool, as where a contract keeps a fee, the deposit is confirmed with that amount. It ends when the deposit is on the chain, or when a final block has the transaction without a payment into the pool, or another with its sender and nonce. One that was dropped can still be mined; DELETE takes back what no node has shown. Of a deposit that is on the chain already the answer is the deposit as it is.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   sent(

@@ -64,6 +64,17 @@ describe('matching', () => {
     ]);
   });
 
+  it('takes the one whose payer has told the transaction otherwise, whatever has arrived, or for which it is stored', () => {
+    const told = (fields: object): PoolState['announced'][number] => ({ ...row('1'), ...fields });
+    const paid = (amount: string, fields = {}): Item =>
+      event('Deposited', amount, { txHash: '0x1', ...fields });
+    const one = [told({ hash: '0x1' }), told({ id: '2', hash: '0x1' })];
+    expect(matches([paid('99'), paid('98'), paid('97')], one)).toEqual(['1', '2', undefined]);
+    expect(matches([{ ...paid('99'), transactionId: '1' }], [row('1')])).toEqual(['1']);
+    for (const none of [paid('0'), paid('9', { account: OTHER }), paid('9', { txHash: '0x2' })])
+      expect(matches([{ ...none, transactionId: '3' }], [told({ hash: '0x1' })])).toEqual([undefined]);
+  });
+
   it('takes none for yield that is paid in again, by reference or by amount', () => {
     const compounded = { ref: '636f6d706f756e640000000000000000' };
     const deposits = [event('Deposited', '100', compounded), event('Deposited', '100')];

@@ -12,6 +12,8 @@ export interface Announced {
   account: string;
   /** The announced amount, in the token's smallest unit. */
   requested: string;
+  /** Of the transaction that its payer says has paid it. */
+  hash?: string | null;
 }
 
 /** What the decisions about a pool's events depend on. Ids are 32 hex digits. */
@@ -27,10 +29,12 @@ export interface PoolState {
   announced: Announced[];
 }
 
-/** An event, and the outcome that is already stored for it, if any. */
+/** An event, and what is already stored of its outcome, if anything. */
 export interface Item {
   event: ChainEvent;
   before?: EventOutcome;
+  /** Its row in `transactions`. */
+  transactionId?: string | null;
 }
 
 export interface Decision extends Item {
@@ -103,16 +107,17 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
 }
 
 /** The next event. */
-export function decideOne({ event, before }: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
-  const { outcome, reason, transactionId: id, matched, pool } = outcomeOf(event, pools, rules);
-  return { event, before, outcome, reason, transactionId: id, matched, pool };
+export function decideOne(item: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
+  const { outcome, reason, transactionId: id, matched, pool } = outcomeOf(item, pools, rules);
+  return { event: item.event, before: item.before, outcome, reason, transactionId: id, matched, pool };
 }
 
 /** What is decided of an event. */
-export type Outcome = Omit<Decision, keyof Item>;
+export type Outcome = Omit<Decision, 'event' | 'before'>;
 
 /** The outcome of the next event. Without copies of what is known of it: this runs for each of millions. */
-export function outcomeOf(event: ChainEvent, pools: Map<string, PoolState>, rules: Rules): Outcome {
+export function outcomeOf(item: Item, pools: Map<string, PoolState>, rules: Rules): Outcome {
+  const { event } = item;
   if (event.blockNumber > rules.effective) return { outcome: 'WAITING' };
   if (event.drawId !== null) return outcomeInDraw(event, rules);
   // Its adapter failed.
@@ -120,7 +125,7 @@ export function outcomeOf(event: ChainEvent, pools: Map<string, PoolState>, rule
   const pool = pools.get(event.poolId);
   if (rules.later?.has(event))
     return { outcome: 'UNKNOWN_POOL', reason: 'earlier events of its pool come first', pool };
-  return outcomeOfMovement(event, pool);
+  return outcomeOfMovement(item, pool);
 }
 
 const refused = (reason: string): Outcome => ({ outcome: 'REFUSED', reason });
@@ -132,7 +137,8 @@ function outcomeInDraw({ contract, drawId, kind }: ChainEvent, rules: Rules): Ou
   return { outcome: 'APPLIED' };
 }
 
-function outcomeOfMovement(event: ChainEvent, pool: PoolState | undefined): Outcome {
+function outcomeOfMovement(item: Item, pool: PoolState | undefined): Outcome {
+  const { event } = item;
   const { kind } = event;
   if (isShareKind(kind)) return refused('more shares than the account is known to have');
   if (!pool) return { outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
@@ -150,7 +156,7 @@ function outcomeOfMovement(event: ChainEvent, pool: PoolState | undefined): Outc
     pool.balance = balance;
   } else if (movement === 'DEPOSIT') {
     pool.balance += BigInt(event.amount!);
-    const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
+    const matched = pool.announced.length > 0 ? match(item, pool.announced) : undefined;
     if (matched) return { outcome: 'APPLIED', transactionId: matched.id, matched, pool };
   }
   return { outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
@@ -171,18 +177,24 @@ function refuseInCircle({ kind, circleId, account }: ChainEvent, pool: PoolState
 }
 
 /** What a contract gives as the reference of yield that it pays in again: "compound" in ASCII. */
-const COMPOUNDED = '636f6d706f756e640000000000000000';
+export const COMPOUNDED = '636f6d706f756e640000000000000000';
 
 /**
  * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
- * public in the mempool. Otherwise the oldest one with the same account and amount. Yield that is paid in again pays
- * none: its account did not send it.
+ * public in the mempool. Otherwise the oldest one with the same account and amount, or else the one whose payer has told
+ * this transaction, whatever has arrived: a payment that was told later is stored with its event (`TAKE_PAYMENTS`), and
+ * no hash is kept. Yield that is paid in again pays none: its account did not send it.
  */
-function match({ ref, account, amount }: ChainEvent, announced: Announced[]): Announced | undefined {
+function match({ event, transactionId }: Item, announced: Announced[]): Announced | undefined {
+  const { ref, account, amount, txHash } = event;
   if (ref === COMPOUNDED) return undefined;
   const named = announced.findIndex((each) => each.id === ref && each.account === account);
-  const found =
+  let found =
     named >= 0 ? named : announced.findIndex((each) => each.account === account && each.requested === amount);
+  if (found < 0 && amount !== '0')
+    found = announced.findIndex(
+      (each) => each.account === account && (each.id === transactionId || each.hash === txHash),
+    );
   return found < 0 ? undefined : announced.splice(found, 1)[0];
 }
 

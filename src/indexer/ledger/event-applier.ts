@@ -195,7 +195,8 @@ export class EventApplier {
         const between = await this.write(items.slice(0, middle), before, rules, tally);
         return this.write(items.slice(middle), between, rules, tally);
       }
-      const failed: Decision[] = [{ ...items[0], outcome: 'FAILED', reason }];
+      const [{ event, before: kept }] = items;
+      const failed: Decision[] = [{ event, before: kept, outcome: 'FAILED', reason }];
       await this.writeDecisions(failed);
       tally.add(failed);
       return before;

@@ -111,7 +111,8 @@ export const LOAD_POOLS = {
       u.address AS owner, ${CIRCLE_OF_POOL} AS circle, (p.balance - p.pending_balance)::text AS balance,
       EXISTS (SELECT FROM chain_events e WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL') AS appeared,
       (SELECT json_agg(json_build_object('id', replace(t.id::text, '-', ''), 'account', t.account,
-          'requested', t.requested_amount::text) ORDER BY t.id)
+          'requested', t.requested_amount::text,
+          'hash', (SELECT s.hash FROM submissions s WHERE s.transaction_id = t.id)) ORDER BY t.id)
         FROM transactions t WHERE t.pool_id = p.id AND t.type = 'DEPOSIT' AND t.status IN ('PENDING', 'EXPIRED')
       ) AS announced
     FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ANY($1::uuid[]) ORDER BY p.id FOR KEY SHARE OF p`,

@@ -89,7 +89,7 @@ const isOther = (item: StoredItem, { outcome, reason, transactionId }: Outcome):
 
 /** As `decideAgain` tells; what the database once refused stays as it is. */
 export const decidesOther = (item: StoredItem, pools: Map<string, PoolState>, rules: Rules): boolean =>
-  item.before !== 'FAILED' && isOther(item, outcomeOf(item.event, pools, rules));
+  item.before !== 'FAILED' && isOther(item, outcomeOf(item, pools, rules));
 
 /** Adds a row of POOLS to the pool's state, as it was before its first event. */
 export function addToPool(

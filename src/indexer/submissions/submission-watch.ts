@@ -5,8 +5,9 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SideLoop } from '#indexer/beside/side-loop';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/events.sql';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
-import { CONCLUDE, DUE, LEDGER_CHAIN } from './submissions.sql';
+import { CONCLUDE, DUE, LEDGER_CHAIN, PAYMENTS, REMOVE_PAYMENTS, TAKE_PAYMENTS } from './submissions.sql';
 
 /** Time between two rounds. */
 const ROUND_MS = 5000;
@@ -15,8 +16,9 @@ const NEXT_ACCOUNTS_MS = 500;
 
 /**
  * Looks at the hashes that payers have told of deposits which the ledger lacks, and takes those back that can no longer
- * pay one: whoever closed the page must be able to pay again. It confirms nothing. It asks about a few at a time, while
- * this process leads and is synced, over a connection of its own: neither reading nor health depends on it.
+ * pay one: whoever closed the page must be able to pay again. Of what the ledger has it confirms a deposit, if its hash
+ * was told afterwards and the contract kept a part of it. It asks about a few at a time, while this process leads and is
+ * synced, over a connection of its own: neither reading nor health depends on it.
  */
 @Injectable()
 export class SubmissionWatch extends SideLoop {
@@ -52,6 +54,10 @@ export class SubmissionWatch extends SideLoop {
     const { rows } = await client.query<LedgerChain>(LEDGER_CHAIN);
     const heard = this.endpoints.all.filter((each) => each.heard);
     const testimonies = await Promise.all(heard.map((each) => ask(each, submissions, rows[0])));
+    await this.takePayments(
+      client,
+      submissions.map(({ id }) => id),
+    );
     const verdicts = submissions.map((_, i) =>
       judge(
         testimonies.map((each) => each[i]),
@@ -69,6 +75,22 @@ export class SubmissionWatch extends SideLoop {
     ]);
     const { over } = concluded.rows[0];
     if (over > 0) this.logger.log(`${over} payments that were told will not come`);
+  }
+
+  /**
+   * After the endpoints were asked: so it misses no payment that they know of. Those that are due are of one account
+   * each, so no payment confirms two.
+   */
+  private async takePayments(client: Client, due: string[]): Promise<void> {
+    const { rows } = await client.query<{ pool: string }>(PAYMENTS, [due]);
+    if (rows.length === 0) return;
+    // Whatever fails closes the connection, and so ends this.
+    await client.query('BEGIN');
+    await client.query(HOLD_CURSOR);
+    await client.query(HOLD_POOLS, [rows.map(({ pool }) => pool)]);
+    const taken = await client.query<{ id: string }>(TAKE_PAYMENTS, [due]);
+    await client.query(REMOVE_PAYMENTS, [taken.rows.map(({ id }) => id)]);
+    await client.query('COMMIT');
   }
 
   /** Those that are due, of some accounts. */

@@ -1,4 +1,5 @@
 import { isApart } from '#ledger/chain/chain.sql';
+import { COMPOUNDED } from '#indexer/ledger/decide';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 
 /** Bounds of one round, whatever users tell. */
@@ -40,6 +41,37 @@ export const LEDGER_CHAIN = `
   SELECT c.applied_number::float8 AS applied, b.hash,
     greatest(least(c.applied_number, coalesce(c.finalized_number, c.block_number - ${WINDOW_BLOCKS})), 0)::float8 AS final
   FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number`;
+
+/**
+ * Payments that were told after they had become deposits of their own, as their amounts are others. Parameter: ids of
+ * announced deposits. Rows: of each the first that its transaction has paid into its pool for its account.
+ */
+export const PAYMENTS = `
+  SELECT d.id AS announced, d.pool_id AS pool, x.id, x.amount, x.tx_hash, x.block_number, x.log_index, x.confirmed_at,
+    x.gas_used, x.gas_price, x.l1_fee
+  FROM submissions s JOIN transactions d ON d.id = s.transaction_id CROSS JOIN LATERAL (
+    SELECT t.* FROM transactions t
+    JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
+    WHERE t.tx_hash = s.hash AND t.pool_id = d.pool_id AND t.account = d.account AND t.type = 'DEPOSIT'
+      AND t.requested_amount IS NULL AND t.amount > 0 AND e.ref IS DISTINCT FROM '${COMPOUNDED}'
+    ORDER BY t.log_index LIMIT 1) x
+  WHERE s.transaction_id = ANY($1::uuid[]) AND d.status <> 'CONFIRMED'`;
+/**
+ * Confirms announced deposits by their payments. Parameter: their ids. Rows: those of the payments, which are removed
+ * after it, as the balance without both could be below zero.
+ */
+export const TAKE_PAYMENTS = `
+  WITH paid AS MATERIALIZED (${PAYMENTS}), event AS (
+    UPDATE chain_events e SET transaction_id = p.announced
+    FROM paid p WHERE e.block_number = p.block_number AND e.log_index = p.log_index
+  ), confirmed AS (
+    UPDATE transactions t SET status = 'CONFIRMED', amount = p.amount, tx_hash = p.tx_hash,
+      block_number = p.block_number, log_index = p.log_index, confirmed_at = p.confirmed_at, gas_used = p.gas_used,
+      gas_price = p.gas_price, l1_fee = p.l1_fee
+    FROM paid p WHERE t.id = p.announced
+  )
+  SELECT id FROM paid`;
+export const REMOVE_PAYMENTS = 'DELETE FROM transactions WHERE id = ANY($1::uuid[])';
 
 /**
  * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked

@@ -1,7 +1,9 @@
 import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
+import { Replay } from '#indexer/replaying/replay';
 import { artifacts, receiptOf } from '#dev/deploy';
 import { bytes16 } from '#values/bytes16';
 import { until } from '../../support/app';
+import { urlAs } from '../../support/database';
 import { useChain } from '../../support/chain/chain-bench';
 import { newHash } from '../../support/ledger';
 import { type Fields, type PublishedRow, READ_ALL } from '../../support/events/outbox';
@@ -19,11 +21,11 @@ describe('a hash that was told', () => {
 
   let accounts = 0;
   /** Of a pending deposit; due at once, and of an account of its own, so that one round takes all. */
-  async function told(hash: string, fields: { checks?: number } = {}): Promise<string> {
-    const id = await bench.pending(bench.pools[0], 1n);
+  async function told(hash: string, fields: { checks?: number; id?: string } = {}): Promise<string> {
+    const id = fields.id ?? (await bench.pending(bench.pools[0], 1n));
     await bench.sql(
       `INSERT INTO submissions (transaction_id, account, hash, at, check_at, checks) VALUES ($1, $2, $3, now(), now(), $4)`,
-      [id, `0x${`${++accounts}`.padStart(40, '0')}`, hash, fields.checks ?? 0],
+      [id, fields.id ? bench.address : `0x${`${++accounts}`.padStart(40, '0')}`, hash, fields.checks ?? 0],
     );
     return id;
   }
@@ -61,6 +63,52 @@ describe('a hash that was told', () => {
       await bench.sql("UPDATE submissions SET check_at = now() - interval '1 second'");
       return isGone(id);
     });
+
+  it('confirms one deposit of its pool and account with what has arrived, told before or after; a reorganisation undoes it', async () => {
+    const pool = await bench.addPool();
+    const rows = (): Promise<unknown[]> =>
+      bench.sql(
+        'SELECT t.id, status, amount, s.hash FROM transactions t LEFT JOIN submissions s ON s.transaction_id = t.id WHERE pool_id = $1 ORDER BY id',
+        [pool],
+      );
+    const [before, after, other] = [
+      await bench.pending(pool, 100n),
+      await bench.pending(pool, 200n, -1),
+      await bench.pending(pool, 200n, -2),
+    ];
+    await bench.rpc('evm_setAutomine', false);
+    const hash = await send(99n, { pool });
+    await told(hash, { id: before });
+    await bench.rpc('evm_setAutomine', true);
+    await bench.mine(1);
+    await bench.atHead();
+    const waits = { status: 'PENDING', amount: '200', hash: null };
+    const confirmed = { id: before, status: 'CONFIRMED', amount: '99', hash: null };
+    expect(await rows()).toEqual([confirmed, { id: after, ...waits }, { id: other, ...waits }]);
+    const { transactionHash, blockNumber } = await bench.deposit(pool, 199n);
+    await bench.atHead(blockNumber);
+    for (const id of [after, other]) await told(transactionHash, { id });
+    await until(async () => isGone(after));
+    expect(await rows()).toEqual([
+      confirmed,
+      { id: after, status: 'CONFIRMED', amount: '199', hash: null },
+      { id: other, ...waits, hash: transactionHash },
+    ]);
+    expect(await bench.sql('SELECT balance, pending_balance FROM pools WHERE id = $1', [pool])).toEqual([
+      { balance: '498', pending_balance: '200' },
+    ]);
+    const { corrected } = await new Replay(urlAs(bench.database.url, 'operator'), () => undefined).run();
+    expect(Object.values(corrected).filter(Boolean)).toEqual([]);
+    await bench.converged();
+    await bench.rpc('anvil_reorg', 1, []);
+    await bench.atHead();
+    expect(await rows()).toEqual([
+      confirmed,
+      { id: after, ...waits, hash: transactionHash },
+      { id: other, ...waits, hash: transactionHash },
+    ]);
+    await bench.converged();
+  });
 
   it('is taken back when it failed or paid something else in a final block; else it stays', async () => {
     const failed = await send(0n);

@@ -3,28 +3,30 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { Rpc } from '#indexer/reading/rpc';
+import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { AgreedChain } from './verifying/agreed-chain';
 
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;
 
-/** The endpoints of RPC_URL, for the command: it asks one of them at a time. */
+/** The endpoints of RPC_URL, for the command. */
 export const endpointsOf = ({
   RPC_URL,
+  RPC_AGREE,
   RPC_REQUESTS_PER_SECOND,
-}: Pick<IndexerSettings, 'RPC_URL' | 'RPC_REQUESTS_PER_SECOND'>): EndpointRotation =>
-  new EndpointRotation(
-    rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
-      const rpc = new Rpc(endpoint);
-      return (calls) => rpc.settled(calls);
-    }),
+}: Pick<IndexerSettings, 'RPC_URL' | 'RPC_AGREE' | 'RPC_REQUESTS_PER_SECOND'>): AgreedChain => {
+  const nothing = (): undefined => undefined;
+  const endpoints = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND);
+  return new AgreedChain(
+    endpoints.map((each) => new WatchedEndpoint(each, [], nothing, nothing)),
+    RPC_AGREE,
+    false,
   );
+};
 
 /**
  * Verifies a part of the whole from time to time while this process leads and is synced, over connections of its own, so that

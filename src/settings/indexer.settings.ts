@@ -49,7 +49,7 @@ export class IndexerSettings extends ChainSettings {
 
   @Setting(
     'Endpoints of `RPC_URL` that must have the same block before its events count. `1`: all that are well, be it one.',
-    { readBy: ['indexer'] },
+    { readBy: ['indexer', 'verify'] },
   )
   @Integer()
   @IsInt()

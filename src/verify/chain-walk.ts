@@ -1,18 +1,15 @@
 import type { Client } from 'pg';
-import { ChainComparison } from '#verify/checks/chain';
+import { type AskedChain, ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
-import { type Ask, EndpointRotation } from '#verify/checks/endpoint-rotation';
 import type { Findings } from '#verify/checks/findings';
 import { NEXT_POOLS } from '#verify/checks/pools.sql';
 import { BalanceComparison } from '#verify/shares/balances';
 import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
 
-/** The chain with a limit of calls in each round. */
-export interface CappedChain {
+/** The chain with a limit of calls in each round. Where they are used up, asking throws. */
+export interface CappedChain extends AskedChain {
   /** Begins a round. */
   begin(): Promise<void>;
-  /** @throws Error when the calls of the round are used up, or nobody answers */
-  ask: Ask;
   /** Calls that are left. */
   readonly left: number;
   /** So many values may be asked for at once. */
@@ -128,14 +125,10 @@ export class ChainWalk {
   }
 
   private comparison(client: Client, findings: Findings): ChainComparison {
-    return new ChainComparison(client, this.rotation, findings, this.signal);
+    return new ChainComparison(client, this.chain, findings, this.signal);
   }
 
   private balances(client: Client, findings: Findings): BalanceComparison {
-    return new BalanceComparison(client, this.rotation, findings, this.signal);
-  }
-
-  private get rotation(): EndpointRotation {
-    return new EndpointRotation([(calls) => this.chain.ask(calls)]);
+    return new BalanceComparison(client, this.chain, findings, this.signal);
   }
 }

@@ -1,4 +1,4 @@
-import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
+import type { AskedChain } from '#verify/checks/chain';
 import { type VerifyReport, asText } from '#verify/checks/findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
@@ -32,7 +32,7 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
-  endpoints: EndpointRotation,
+  endpoints: AskedChain,
 ): Promise<VerifyReport> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());

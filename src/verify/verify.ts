@@ -1,12 +1,11 @@
 import type { Client } from 'pg';
 import { BlockComparison } from '#verify/blocks/blocks';
 import { NodeComparison } from '#verify/blocks/node';
-import { ChainComparison } from '#verify/checks/chain';
+import { type AskedChain, ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
 import { type Value, connect, lockRepair } from '#verify/checks/connection';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import type { DerivedComparison, DrawKey } from '#verify/checks/derived';
-import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
@@ -23,7 +22,7 @@ import type { Progress } from './progress';
 export interface Options {
   databaseUrl: string;
   /** Undefined: do not compare with the chain. */
-  endpoints?: EndpointRotation;
+  endpoints?: AskedChain;
   repair: boolean;
   /** Number of differences to list. */
   limit: number;
@@ -202,7 +201,7 @@ export class Verification {
     );
   }
 
-  private async chain(endpoints: EndpointRotation): Promise<void> {
+  private async chain(endpoints: AskedChain): Promise<void> {
     this.progress.begin('chain');
     const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
     await this.asking(async () => {

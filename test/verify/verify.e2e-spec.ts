@@ -1,13 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toFunctionSelector } from 'viem';
+import { OtherBlock } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
-import { Findings, exitCode } from '#verify/checks/findings';
+import { Findings, type VerifyReport, exitCode } from '#verify/checks/findings';
 import { LedgerComparison } from '#verify/checks/ledger';
+import { type Call, hex } from '#verify/contract/holdings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
 import { OPEN_ROWS } from '#verify/shares/shares.sql';
 import { SECOND } from '#verify/shares/share-model';
+import { endpointsOf } from '#indexer/verification';
+import type { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { LOTTERY } from '../support/chain/paper-chain';
+import { nodeOf } from '../support/chain/chain-node';
+import { liars } from '../support/chain/liars';
+import { type Faults, RpcNode } from '../support/chain/rpc-node';
 import { CORRUPTIONS, DERIVED_TABLES, EXTRA_ROWS, isGiven, rounds } from '../support/verify/verify-cases';
 import { VerifyScene, verify } from '../support/verify/verify-scene';
 
@@ -120,6 +129,62 @@ it.each([
     expect(Object.keys(differences)).toEqual(expect.arrayContaining(kinds));
   },
 );
+
+describe('of three endpoints, of which the first lies', () => {
+  const nodes: RpcNode[] = [];
+  beforeAll(async () => {
+    while (nodes.length < 3) nodes.push(await RpcNode.start(nodeOf(() => scene.chain)));
+  });
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+  afterEach(() => nodes.forEach((node) => (node.faults = {})));
+  const chainOf = (some: RpcNode[]): AgreedChain =>
+    endpointsOf({ RPC_URL: some.map(({ url }) => url).join(), RPC_AGREE: 1 });
+  const asking = (some: RpcNode[]): Promise<VerifyReport> => scene.verify(false, chainOf(some));
+
+  it.each<[string, Faults]>([
+    ['views', liars.views()],
+    ['times', liars.times(100)],
+    ['amounts', liars.amounts()],
+  ])('about %s, two are believed, and of the first two none', async (_, faults) => {
+    nodes[0].faults = faults;
+    expect(await asking(nodes)).toMatchObject({ complete: true, differences: {} });
+    const two = await asking(nodes.slice(0, 2));
+    expect(two).toMatchObject({ differences: {}, notChecked: ['chain: the endpoints do not agree'] });
+  });
+
+  it('about its chain or is out, the others are asked', async () => {
+    for (const faults of [liars.branch(1), { http: () => 'drop' }] satisfies Faults[]) {
+      nodes[0].faults = faults;
+      expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, differences: {} });
+    }
+  });
+
+  it('about views, it is not believed alone while others lack the block', async () => {
+    nodes[0].faults = liars.views();
+    for (const node of nodes.slice(1)) node.faults = { behind: () => 1 };
+    const { number, hash } = scene.chain.head;
+    const call: Call = [
+      'eth_call',
+      [{ to: LOTTERY, data: toFunctionSelector('function seq()') }, hex(number)],
+    ];
+    const asked = chainOf(nodes).ask([call], { cursorNumber: `${number}`, cursorHash: hash });
+    await expect(asked).rejects.toThrow(OtherBlock);
+  });
+
+  it('about what the ledger has wrong too, this is found', async () => {
+    nodes[0].faults = liars.times(100);
+    await scene.corrupt(`UPDATE chain_blocks SET time = time + interval '100 seconds' WHERE number > 0`);
+    const { listed } = await asking(nodes);
+    const [kind, wanted] = ['chain_blocks.time', `${scene.chain.head.time}`];
+    expect(listed).toContainEqual({
+      kind,
+      id: `${scene.chain.head.number}`,
+      found: `${Number(wanted) + 100}`,
+      wanted,
+      mended: false,
+    });
+  });
+});
 
 it('leaves to a person pools that are cancelled and not, or cancelled and paid', async () => {
   const paid = `SELECT pool_id AS id FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id IS NOT NULL LIMIT 1`;

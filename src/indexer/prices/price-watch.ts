@@ -5,9 +5,11 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { encodeCall, readCall } from '#ledger/adapters/own-call';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { OtherBlock } from '#verify/checks/chain';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SideLoop } from '#indexer/beside/side-loop';
+import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
@@ -24,8 +26,8 @@ const priceCall = (view: string, vault: string): Hex =>
 interface Due {
   vault: string;
   view: string;
-  number: number;
-  hash: string;
+  cursorNumber: string;
+  cursorHash: string;
 }
 
 /**
@@ -65,36 +67,32 @@ export class PriceWatch extends SideLoop {
   protected async round(client: Client): Promise<void> {
     const { rows } = await client.query<Due>(DUE, [MOST_VAULTS]);
     if (rows.length === 0) return;
-    const [{ number, hash }] = rows;
     await this.chain.begin();
-    // The answers in between may be of another chain.
-    if (!(await this.has(number, hash))) return;
-    const at = `0x${number.toString(16)}`;
-    const answers = await this.chain.ask(
-      rows.map(({ vault, view }): Call => ['eth_call', [{ to: vault, data: priceCall(view, vault) }, at]]),
-    );
-    if (!(await this.has(number, hash))) return;
+    const at = hex(Number(rows[0].cursorNumber));
+    const calls = rows.map(({ vault, view }): Call => [
+      'eth_call',
+      [{ to: vault, data: priceCall(view, vault) }, at],
+    ]);
+    const answers = await this.chain.ask(calls, rows[0]).catch((error: Error) => {
+      if (error instanceof OtherBlock) return [];
+      throw error;
+    });
     const told = rows
       .map(({ vault }, i) => ({ vault, answer: answers[i] }))
       .filter((each): each is { vault: string; answer: string } => WORD.test(String(each.answer)));
     if (told.length > 0) await this.save(client, rows[0], told);
   }
 
-  private async has(number: number, hash: string): Promise<boolean> {
-    const [block] = await this.chain.ask([['eth_getBlockByNumber', [`0x${number.toString(16)}`, false]]]);
-    return (block as { hash?: string } | null)?.hash === hash;
-  }
-
   private async save(
     client: Client,
-    { number, hash }: Due,
+    { cursorNumber, cursorHash }: Due,
     told: { vault: string; answer: string }[],
   ): Promise<void> {
     const vaults = told.map(({ vault }) => vault);
     await client.query('BEGIN');
     try {
       await client.query(HOLD_CURSOR);
-      await client.query(SAVE, [number, hash, vaults, told.map(({ answer }) => BigInt(answer))]);
+      await client.query(SAVE, [cursorNumber, cursorHash, vaults, told.map(({ answer }) => BigInt(answer))]);
       await client.query(FORGET, [vaults]);
       await client.query('COMMIT');
     } catch (error) {

@@ -5,7 +5,7 @@ import { MOST_DAYS } from '#ledger/chain/chain.sql';
  * vault, the function to ask, number and hash of the block.
  */
 export const DUE = `
-  SELECT k.vault, k.view, b.number::float8 AS number, b.hash
+  SELECT k.vault, k.view, b.number AS "cursorNumber", b.hash AS "cursorHash"
   FROM (SELECT DISTINCT address AS vault, price_view AS view FROM chain_contracts WHERE price_view IS NOT NULL) k
   CROSS JOIN chain_cursor c JOIN chain_blocks b ON b.number = c.applied_number
   LEFT JOIN LATERAL (SELECT block_number FROM share_prices WHERE vault = k.vault ORDER BY day DESC LIMIT 1) s ON true

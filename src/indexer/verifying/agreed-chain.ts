@@ -1,6 +1,9 @@
 import type { CappedChain } from '#verify/chain-walk';
+import { OtherBlock } from '#verify/checks/chain';
+import type { AtCursor } from '#verify/contract/holdings';
 import { acceptedClaim } from '#indexer/agreement/vote';
-import { type Call, RetryableChainError } from '#indexer/reading/rpc';
+import { headerCall } from '#indexer/reading/raw-chain';
+import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { CODE_CALL, VIEWS_AT_ONCE, isCode, pack } from './multicall';
 
@@ -8,21 +11,25 @@ import { CODE_CALL, VIEWS_AT_ONCE, isCode, pack } from './multicall';
 export const MOST_CALLS = 100;
 /** Values in a part. Its calls have to fit into a round three times: so often is asked for what differs. */
 const VALUES = { packed: 500, single: 25 };
-/** Nothing is asked twice. */
-const PATIENCE_MS = 0;
+interface Asked {
+  endpoint: WatchedEndpoint;
+  isPacked: boolean;
+}
 
 /**
- * The chain as verification asks it: at most so many calls a round, and as batches are read. All endpoints that are well
- * are asked, and an answer counts that is accepted by the vote. What is found here counts for or against no endpoint as
- * a reader.
+ * The chain as verification asks it: all endpoints that are well and have the ledger's block are asked, and an answer
+ * counts that is accepted by the vote. In rounds it is asked at most so many calls, as batches are read and never twice,
+ * and what is found counts for or against no endpoint as a reader. The command asks without a limit: an endpoint of its
+ * own that does not answer rests for a while.
  */
 export class AgreedChain implements CappedChain {
   private used = 0;
-  private asked: { endpoint: WatchedEndpoint; isPacked: boolean }[] = [];
+  private asked: Asked[] = [];
 
   constructor(
     private readonly endpoints: WatchedEndpoint[],
     private readonly agree: number,
+    private readonly inRounds = true,
   ) {}
 
   get left(): number {
@@ -45,67 +52,118 @@ export class AgreedChain implements CappedChain {
   /** Begins a round. */
   async begin(): Promise<void> {
     this.used = 1;
-    const heard = this.endpoints.filter((each) => each.heard);
     this.asked = await Promise.all(
-      heard.map(async (endpoint) => {
-        const [code] = (await settled(endpoint, [CODE_CALL])) ?? [];
-        return { endpoint, isPacked: isCode(code) };
+      this.heard().map(async (endpoint) => {
+        const found = await this.settled(endpoint, [CODE_CALL]);
+        return { endpoint, isPacked: Array.isArray(found) && isCode(found[0]) };
       }),
     );
   }
 
-  /**
-   * @returns for each call the answer that is accepted, or an Error
-   * @throws Error when no endpoint answers, or there is no majority
-   */
-  async ask(calls: Call[]): Promise<unknown[]> {
-    const sent = this.asked.map(({ endpoint, isPacked }) => ({
+  /** @throws OtherBlock, and Error when no endpoint answers, or there is no majority */
+  async ask(calls: Call[], at: AtCursor): Promise<unknown[]> {
+    const asked = this.inRounds
+      ? this.asked
+      : this.heard().map((endpoint) => ({ endpoint, isPacked: false }));
+    const sent = asked.map(({ endpoint, isPacked }) => ({
       endpoint,
       ...(isPacked ? pack(calls) : { calls, unpack: (answers: unknown[]) => answers }),
     }));
-    this.used += Math.max(0, ...sent.map((each) => each.calls.length));
-    if (this.left < 0) throw new Error('the calls of this round are used up');
-    const heard = await Promise.all(
+    this.used += 2 + Math.max(0, ...sent.map((each) => each.calls.length));
+    if (this.inRounds && this.left < 0) throw new Error('the calls of this round are used up');
+    const found = await Promise.all(
       sent.map(async (each) => {
-        const answers = await settled(each.endpoint, each.calls);
-        return answers && each.unpack(answers);
+        const answers = await this.atBlock(each.endpoint, each.calls, at);
+        return answers instanceof Error ? answers : each.unpack(answers);
       }),
     );
-    const answered = heard.filter((each) => each !== undefined);
-    if (answered.length === 0) throw new Error('no endpoint answers');
-    return calls.map(([method], i) =>
-      this.judge(
-        method,
-        answered.map((answers) => answers[i]),
-      ),
+    const others = found.filter((each) => each instanceof Error);
+    const answered = found.filter((each): each is unknown[] => !(each instanceof Error));
+    if (answered.length === 0)
+      throw (
+        others.find((each) => each instanceof OtherBlock) ?? others[0] ?? new Error('no endpoint answers')
+      );
+    // One that lacks the block has a vote: who alone has it proves nothing.
+    const lacking = others.filter((each) => each instanceof LackedBlock).map(() => undefined);
+    return calls.map((_, i) =>
+      this.judge([...answered.map((answers) => answers[i]), ...lacking], others.length > 0),
     );
   }
 
-  private judge(method: string, said: unknown[]): unknown {
+  /** Endpoints that vote. The command would rather ask those that rest than none. */
+  private heard(): WatchedEndpoint[] {
+    const heard = this.endpoints.filter((each) => each.heard);
+    return heard.length > 0 || this.inRounds ? heard : this.endpoints;
+  }
+
+  /** What one endpoint answers while it has the block, and so all before it. */
+  private async atBlock(endpoint: WatchedEndpoint, calls: Call[], at: AtCursor): Promise<unknown[] | Error> {
+    const before = await this.lacks(endpoint, at);
+    if (before) return before;
+    const answers = await this.settled(endpoint, calls);
+    // They may be of another branch.
+    return answers instanceof Error ? answers : ((await this.lacks(endpoint, at)) ?? answers);
+  }
+
+  private async lacks(endpoint: WatchedEndpoint, at: AtCursor): Promise<Error | undefined> {
+    const { cursorNumber: number, cursorHash } = at;
+    const found = await this.settled(endpoint, [headerCall(Number(number))]);
+    if (found instanceof Error) return found;
+    if (found[0] instanceof Error) return new Error(`block ${number}: ${found[0].message}`);
+    const hash = (found[0] as { hash?: unknown } | null)?.hash;
+    if (hash === undefined)
+      return new LackedBlock(`the node has no block ${number}, where the cursor stands`);
+    return typeof hash === 'string' && hash.toLowerCase() === cursorHash
+      ? undefined
+      : new OtherBlock(`the node has another block ${number} than the one where the cursor stands`);
+  }
+
+  private async settled(endpoint: WatchedEndpoint, calls: Call[]): Promise<unknown[] | Error> {
+    try {
+      const answers = await endpoint.source.rpc.settled(calls, this.inRounds ? 0 : undefined);
+      if (!this.inRounds) endpoint.agreed();
+      return answers;
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      if (!this.inRounds) endpoint.failed('failing');
+      return error;
+    }
+  }
+
+  /** @param mayChange whether endpoints could not be heard that may be later */
+  private judge(said: unknown[], mayChange: boolean): unknown {
     const claims = said.map(claimOf);
-    const accepted = said[acceptedClaim(claims, this.agree)];
-    if (accepted !== undefined) return accepted;
+    const accepted = acceptedClaim(claims, this.agree);
+    if (accepted >= 0) return said[accepted];
     const different = new Set(claims.filter((claim) => claim !== undefined));
-    // Some endpoints lack the state of an old block: this value is left out, and the walk goes on.
-    if (different.size === 1 && method === 'eth_call') return new Error('too few endpoints tell');
-    // Nothing is concluded, and the walk stays where it is.
-    if (different.size > 0) throw new Error('the endpoints do not agree');
     // None has it: null for a block, or an error.
-    return said[0];
+    if (different.size === 0) return said[0];
+    const isOne = different.size === 1;
+    const message = isOne ? 'too few endpoints tell' : 'the endpoints do not agree';
+    if (mayChange) throw new OtherBlock(message);
+    // Some endpoints lack the state of an old block: this value is left out, and the walk goes on.
+    if (isOne) return new Error(message);
+    // Nothing is concluded, and the walk stays where it is.
+    throw new Error(message);
   }
 }
 
-/** Of a header only the hash: nodes differ in the other fields that they send. */
+class LackedBlock extends OtherBlock {}
+
+/** Nodes differ in the other fields that they send. */
+const HEADER = ['hash', 'parentHash', 'timestamp'];
+const LOG = ['address', 'topics', 'data', 'blockHash', 'transactionHash', 'logIndex'];
+const claimFrom = (answer: unknown, fields: string[]): string =>
+  JSON.stringify(fields.map((field) => (answer as Record<string, unknown> | null)?.[field]));
+
 function claimOf(answer: unknown): string | undefined {
-  if (answer === null || answer === undefined || answer instanceof Error) return undefined;
-  return JSON.stringify((answer as { hash?: unknown }).hash ?? answer);
-}
-
-async function settled({ source }: WatchedEndpoint, calls: Call[]): Promise<unknown[] | undefined> {
-  try {
-    return await source.rpc.settled(calls, PATIENCE_MS);
-  } catch (error) {
-    if (error instanceof RetryableChainError) return undefined;
-    throw error;
-  }
+  if (answer === null || answer === undefined) return undefined;
+  if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
+  if (Array.isArray(answer))
+    return answer
+      .map((log) => claimFrom(log, LOG))
+      .sort()
+      .join()
+      .toLowerCase();
+  return (typeof answer === 'object' ? claimFrom(answer, HEADER) : JSON.stringify(answer)).toLowerCase();
 }

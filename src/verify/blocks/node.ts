@@ -116,11 +116,9 @@ export class NodeComparison extends ChainComparison {
     return new Map(differing);
   }
 
-  /** Answers of the node while it has the cursor's block, and so all before it. */
+  /** Answers of nodes that have the cursor's block, and so all before it. */
   private async askAt(cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
-    await this.requireBlock(cursor);
-    const answers = await this.endpoints.ask(calls);
-    await this.requireBlock(cursor);
+    const answers = await this.endpoints.ask(calls, cursor);
     answers.forEach((answer, i) => {
       if (answer instanceof Error) throw new NotComparable(answer.message);
       if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);

@@ -3,14 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFunctionData, parseAbi } from 'viem';
 import {
   type AtCursor,
+  type Call,
   type Holding,
   type Question,
   ethCall,
-  hex,
   questionsOf,
 } from '#verify/contract/holdings';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
-import { type EndpointRotation, lacksFunction } from './endpoint-rotation';
 import type { Difference, Findings } from './findings';
 
 const abi = parseAbi(['function seq() view returns (uint64)']);
@@ -19,8 +18,18 @@ type Choose = (all: Question[]) => Question[];
 type Accounts = [after: string, most: number | null, only: string[] | null];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
-/** The node does not have the cursor's block, or no longer. */
-class OtherBlock extends Error {}
+/** No endpoint has the cursor's block, or those that have it need others to tell who lies. Later they may. */
+export class OtherBlock extends Error {}
+
+/** The endpoints of the chain. */
+export interface AskedChain {
+  /**
+   * Asks those that have the ledger's block, before and after the calls.
+   * @returns for each call its answer, or an Error
+   * @throws OtherBlock, and other errors when nobody answers or nobody knows who is right
+   */
+  ask(calls: Call[], at: AtCursor): Promise<unknown[]>;
+}
 
 /** After so many calls, check again that the node still has the cursor's block. */
 const CALLS_PER_CHECK = 500;
@@ -38,7 +47,7 @@ export class ChainComparison {
 
   constructor(
     protected readonly client: Client,
-    protected readonly endpoints: EndpointRotation,
+    protected readonly endpoints: AskedChain,
     protected readonly findings: Findings,
     private readonly signal: AbortSignal,
   ) {}
@@ -116,9 +125,7 @@ export class ChainComparison {
     }
   }
 
-  /** Then another endpoint is asked. */
   protected async pause(): Promise<void> {
-    this.endpoints.next();
     await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
   }
 
@@ -151,10 +158,10 @@ export class ChainComparison {
     const differing: Keyed[] = [];
     for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {
       const some = questions.slice(i, i + CALLS_PER_CHECK);
-      await this.requireBlock(cursor);
-      const answers = await this.endpoints.ask(some.map(({ call }) => call));
-      // The answers in between may be of another chain.
-      await this.requireBlock(cursor);
+      const answers = await this.endpoints.ask(
+        some.map(({ call }) => call),
+        cursor,
+      );
       some.forEach((question, index) => {
         const { key, kind, id, wanted } = question;
         const value = amountOf(answers[index], question);
@@ -171,20 +178,14 @@ export class ChainComparison {
     }
     return differing;
   }
-
-  protected async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
-    const [block] = await this.endpoints.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
-    if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
-    const hash = (block as { hash?: string } | null)?.hash;
-    if (hash === undefined)
-      throw new OtherBlock(`the node has no block ${cursorNumber}, where the cursor stands`);
-    if (hash !== cursorHash)
-      throw new OtherBlock(`the node has another block ${cursorNumber} than the one where the cursor stands`);
-  }
 }
 
 type Asked = Record<'asked', Question[]> & Record<'differing', Keyed[]>;
 type Keyed = Record<'key', string> & Record<'difference', Difference>;
+
+/** Whether the contract lacks the function that was asked for. */
+const lacksFunction = (answer: unknown): boolean =>
+  answer === '0x' || (answer instanceof Error && 'isRevert' in answer && answer.isRevert === true);
 
 /** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */
 function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {

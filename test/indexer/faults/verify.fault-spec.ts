@@ -3,7 +3,6 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { bytes16 } from '#values/bytes16';
 import type { VerifyReport } from '#verify/checks/findings';
-import { startAnvil } from '#dev/anvil';
 import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
 import { until } from '../../support/app';
 import { RpcNode } from '../../support/chain/rpc-node';
@@ -170,17 +169,6 @@ describe('verification beside an indexer', () => {
     await bench.mine(1);
     await bench.atHead();
     expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
-  });
-
-  it('leaves an endpoint that stands on another chain for the next', async () => {
-    const other = await startAnvil();
-    try {
-      const run = bench.indexer({ RPC_URL: `${other.url},${bench.proxy.url}` }, ['--json'], ENTRY);
-      await run.ended;
-      expect(run.code).toBe(0);
-    } finally {
-      await other.stop();
-    }
   });
 
   it('is mended from the chain by rewinding, when a row of the ledger was altered', async () => {

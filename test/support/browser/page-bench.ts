@@ -102,7 +102,7 @@ export class PageBench {
   /** What differs between database, events and chain, or could not be compared. */
   async differences(): Promise<unknown[]> {
     await this.atHead();
-    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
+    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
     const options = { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints };
     const { listed, notChecked } = await verify(options);
     return [...listed, ...notChecked];

@@ -313,7 +313,7 @@ export class ChainBench {
   /** The same, and until no contract is apart, and nothing differs from the events, nor from what the node itself says. */
   async converged(): Promise<void> {
     await this.atHead();
-    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
+    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
     const options = {
       databaseUrl: urlAs(this.database.url, 'operator'),
       repair: false,

@@ -10,7 +10,7 @@ import {
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { EndpointRotation } from '#verify/checks/endpoint-rotation';
+import type { AskedChain } from '#verify/checks/chain';
 import { YieldModel } from '#verify/checks/yield-model';
 import { type CircleEvent, CircleModel } from '#verify/circles/circle-model';
 import type { PaperBlock, PaperChain } from './paper-chain';
@@ -147,9 +147,7 @@ export function nodeOf(chain: () => PaperChain, chainId = 31337): Answers {
   return (method, params) => (method in answers ? answers[method](...params) : null);
 }
 
-export function paperNode(chain: PaperChain): EndpointRotation {
+export function paperNode(chain: PaperChain): AskedChain {
   const answer = nodeOf(() => chain);
-  return new EndpointRotation([
-    (calls) => Promise.resolve(calls.map(([method, params]) => answer(method, params))),
-  ]);
+  return { ask: (calls) => Promise.resolve(calls.map(([method, params]) => answer(method, params))) };
 }

@@ -4,6 +4,7 @@ interface RawBlock {
   number: string;
   hash: string;
   parentHash: string;
+  timestamp: string;
 }
 
 /** Another hash, always the same one for the same hash. */
@@ -40,6 +41,21 @@ export const liars = {
       logs.map((log) =>
         Number(log.blockNumber) >= from ? { ...log, blockHash: another(log.blockHash) } : log,
       ),
+  }),
+  /** Says that blocks are later by so many seconds. */
+  times: (seconds: number): Faults => ({
+    result: (method, result) => {
+      if (method !== 'eth_getBlockByNumber' || !result) return result;
+      const block = result as RawBlock;
+      return { ...block, timestamp: `0x${(Number(block.timestamp) + seconds).toString(16)}` };
+    },
+  }),
+  /** Answers views with one more. */
+  views: (): Faults => ({
+    result: (method, result) =>
+      method === 'eth_call' && /^0x.{64}$/.test(String(result))
+        ? `0x${(BigInt(result as string) + 1n).toString(16).padStart(64, '0')}`
+        : result,
   }),
   /** Claims blocks that nobody else has. */
   head: (more: number): Faults => ({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { v7 as newId } from 'uuid';
-import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
+import type { AskedChain } from '#verify/checks/chain';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { Progress } from '#verify/progress';
@@ -33,7 +33,7 @@ export class VerifyScene {
   /** Of circles: one runs, the other is cancelled. */
   readonly circles = [randomUUID(), randomUUID()];
   written: Written;
-  node: EndpointRotation;
+  node: AskedChain;
   /** The rows of the beginning, by their table. */
   private rows: Record<string, string>;
   /** One for all: a new connection reads the catalog anew, which takes longer than what is asked here. */
@@ -143,7 +143,7 @@ export class VerifyScene {
     this.chain.add([...runs.paidOut(SAVER, 200n), ...runs.contribute(OTHER)]);
   }
 
-  async verify(repair = false, endpoints?: EndpointRotation, limit = 1000): Promise<VerifyReport> {
+  async verify(repair = false, endpoints?: AskedChain, limit = 1000): Promise<VerifyReport> {
     return verify({ databaseUrl: this.written.operatorUrl, repair, limit, endpoints });
   }
 

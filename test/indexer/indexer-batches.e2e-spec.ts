@@ -192,3 +192,31 @@ describe('a cursor that another process moved', () => {
     expect(await written.state()).toEqual(before);
   });
 });
+
+it('what receipts prove of a batch is kept with it, in stretches, and goes with its blocks', async () => {
+  const chain = new PaperChain();
+  for (let i = 0; i < 5; i += 1) chain.add();
+  const written = await new Written().start(chain);
+  const kept = (): Promise<string[]> =>
+    written.column(`SELECT from_number || '-' || to_number FROM chain_proofs ORDER BY from_number`);
+  const apply = async (to: number, ...proven: string[]): Promise<string[]> => {
+    const batch = {
+      to: chain.blocks[to],
+      blocks: chain.blocks.slice(written.cursor.number + 1, to + 1),
+      events: [],
+    };
+    const standing = { state: 'synced', head: to, byReceipts: new Set(proven) } as const;
+    written.cursor = (await written.writer.apply(written.cursor, batch, standing)).cursor;
+    return kept();
+  };
+  try {
+    expect(await apply(2, OTHER_CONTRACT)).toEqual(['1-2']);
+    expect(await apply(3, OTHER_CONTRACT)).toEqual(['1-3']);
+    await apply(4);
+    expect(await apply(5, OTHER_CONTRACT)).toEqual(['1-3', '5-5']);
+    await written.rewind(chain.blocks[2]);
+    expect(await kept()).toEqual(['1-2']);
+  } finally {
+    await written.stop();
+  }
+});

@@ -91,14 +91,6 @@ export class ContractWriter {
     });
   }
 
-  /**
-   * Keeps that no event of these contracts is missing in some blocks, unless another process has taken them back
-   * meanwhile. @param to the last of these blocks
-   */
-  async keepProof(contracts: string[], from: number, to: Block): Promise<void> {
-    if (contracts.length > 0) await this.client.query(KEEP_PROOF, [contracts, from, to.number, to.hash]);
-  }
-
   /** Keeps that the contract has logs with this topic which no method reads. */
   async keepUnread(contract: string, topic: string): Promise<void> {
     await this.client.query(KEEP_UNREAD, [contract, topic]);
@@ -141,17 +133,3 @@ const KEEP_UNREAD = `
   WHERE address = $1 AND $2::text <> ALL (unread_topics)`;
 /** It is read again. Parameter: address. */
 const FORGET_UNREAD = `UPDATE chain_contracts SET unread_topics = '{}' WHERE address = $1`;
-
-/** Parameters: contracts; first and last block, and the hash of the last. A stretch that ends there goes on. */
-const KEEP_PROOF = `
-  WITH kept AS MATERIALIZED (
-    SELECT contract FROM unnest($1::text[]) AS c(contract)
-    WHERE EXISTS (SELECT FROM chain_blocks WHERE number = $3 AND hash = $4)
-  ), longer AS (
-    UPDATE chain_proofs p SET to_number = $3 FROM kept k
-    WHERE p.contract = k.contract AND p.to_number BETWEEN $2::bigint - 1 AND $3::bigint AND p.from_number <= $2
-    RETURNING p.contract
-  )
-  INSERT INTO chain_proofs (contract, from_number, to_number)
-  SELECT contract, $2, $3 FROM kept WHERE contract NOT IN (SELECT contract FROM longer)
-  ON CONFLICT ON CONSTRAINT chain_proofs_pkey DO NOTHING`;

@@ -139,12 +139,11 @@ export class Follower {
     // Read the next batch while this one is written.
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const proven = sequence.proves(batch);
-    const { marks } = reading;
-    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true, marks });
+    const { marks, proven: byReceipts } = reading;
+    const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
     this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
     await this.contracts.passOver(lead, batch);
-    await lead.contracts.keepProof([...(reading.proven ?? [])], cursor.number + 1, batch.to);
     return moved;
   }
 
@@ -165,7 +164,7 @@ export class Follower {
     writer: EventWriter,
     cursor: ChainCursor,
     batch: BlockBatch,
-    outcome: Pick<Standing, 'proven' | 'progressed' | 'marks'>,
+    outcome: Omit<Standing, 'state' | 'head'>,
   ): Promise<ChainCursor> {
     if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
     // A cursor that stands for no contract says nothing of the ledger.

@@ -237,3 +237,11 @@ export const MOVE_CURSOR = `
     proven_number = CASE WHEN $9 THEN $1 ELSE least(proven_number, $1) END,
     progress_at = CASE WHEN $10 THEN now() ELSE progress_at END, finalized_number = $11
   WHERE block_hash = $7 AND epoch = $8`;
+
+/** Parameters: contracts, the first and the last block. A stretch that ends before them goes on. */
+export const KEEP_PROOF = `
+  WITH longer AS (
+    UPDATE chain_proofs SET to_number = $3 WHERE contract = ANY($1::text[]) AND to_number = $2::bigint - 1 RETURNING contract
+  )
+  INSERT INTO chain_proofs (contract, from_number, to_number)
+  SELECT contract, $2, $3 FROM unnest($1::text[]) AS c(contract) WHERE contract NOT IN (SELECT contract FROM longer)`;

@@ -89,6 +89,8 @@ export class EventWriter {
         await this.blocks.keep(blocks);
         await this.blocks.drop(keptFrom(to.number, finalized), applied);
       }
+      const proven = [...(standing.byReceipts ?? [])];
+      if (proven.length > 0) await this.client.query(sql.KEEP_PROOF, [proven, cursor.number + 1, to.number]);
       const expired = await this.expire(applied);
       return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
     });

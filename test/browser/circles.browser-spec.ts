@@ -90,7 +90,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   await dialog.getByRole('button', { name: 'Open the circle' }).click();
   await done(first, 'The circle is open.');
   // By the event: nobody has loaded it again.
-  await shows(second, '0 of 3 joined');
+  for (const page of [first, second]) await shows(page, '0 of 3 joined');
   expect([await offers(first), await offers(second)]).toEqual([
     ['Join and lock 15 TEST', 'Cancel the circle'],
     ['Join and lock 15 TEST'],

@@ -45,7 +45,7 @@ describe('calls of a statement', () => {
   const openPool = ({
     url = app.database.url,
     lockMs = 0,
-    limits = LIMITS,
+    limits = PATIENT,
     depth = 4,
   } = {}): PipelinedPool => {
     const options = `-c lock_timeout=${lockMs}`;
@@ -54,7 +54,7 @@ describe('calls of a statement', () => {
     return new PipelinedPool(pool, { width: 3, depth }, limits);
   };
   const open = (options: Parameters<typeof openPool>[0] = {}): JoinedWrites =>
-    new JoinedWrites(openPool(options), INSERT, options.limits ?? LIMITS);
+    new JoinedWrites(openPool(options), INSERT, options.limits ?? PATIENT);
   const insert = (writes: JoinedWrites, ids: number[]): Promise<Row[]>[] =>
     ids.map((id) => writes.run<Row>([[id], [null]]));
   const stored = async (): Promise<number[]> =>
@@ -115,7 +115,7 @@ describe('calls of a statement', () => {
     const network = await HeldEnds.start(app.database.url);
     try {
       const pool = openPool({ url: network.url });
-      const writes = new JoinedWrites(pool, INSERT, LIMITS);
+      const writes = new JoinedWrites(pool, INSERT, PATIENT);
       await Promise.all(insert(writes, [1, 2]));
       const sent = jest.spyOn(pool, 'run');
       network.hold();
@@ -153,7 +153,7 @@ describe('calls of a statement', () => {
 
   it('are refused at once when too many wait', async () => {
     await admin.query('BEGIN; LOCK TABLE item');
-    const writes = open({ limits: PATIENT });
+    const writes = open();
     const results = Promise.allSettled(insert(writes, range(1100)));
     expect(writes.waiting).toBe(1000);
     await until(async () => (await waiting()) > 0);
@@ -164,7 +164,7 @@ describe('calls of a statement', () => {
   });
 
   it('behind a lock are refused, and are never done', async () => {
-    const writes = open({ lockMs: 300 });
+    const writes = open({ limits: LIMITS, lockMs: 300 });
     await Promise.all(insert(writes, [5000, 5001]));
     await admin.query('BEGIN; LOCK TABLE item');
     const results = await Promise.allSettled(insert(writes, range(200)));
@@ -176,7 +176,7 @@ describe('calls of a statement', () => {
 
   it('do not fail with one that waits for a lock', async () => {
     await admin.query('BEGIN; INSERT INTO item VALUES (7)');
-    const writes = open({ limits: PATIENT, lockMs: 300 });
+    const writes = open({ lockMs: 300 });
     const results = insert(writes, range(10));
     const locked = results.splice(7, 1)[0];
     await Promise.all(results);
@@ -187,8 +187,9 @@ describe('calls of a statement', () => {
   });
 
   it('that have waited for earlier ones still wait for a connection', async () => {
-    const pool = openPool({ depth: 1 });
-    const writes = new JoinedWrites(pool, INSERT, LIMITS);
+    const limits = { ...PATIENT, sendMs: 1500 };
+    const pool = openPool({ limits, depth: 1 });
+    const writes = new JoinedWrites(pool, INSERT, limits);
     const other = { name: 'wait_for_key', text: 'SELECT pg_advisory_xact_lock_shared(1)' };
     await admin.query('SELECT pg_advisory_lock(1)');
     await admin.query('BEGIN; LOCK TABLE item');
@@ -199,7 +200,7 @@ describe('calls of a statement', () => {
     await until(() => writes.waiting === 0);
     const others = range(3).map(() => pool.run(other, []));
     results.push(...insert(writes, [2]));
-    await until(() => performance.now() - begun > LIMITS.sendMs + 100);
+    await until(() => performance.now() - begun > limits.sendMs + 100);
     await admin.query('ROLLBACK');
     await Promise.all(results.slice(0, 2));
     await until(() => writes.waiting === 0);

@@ -6,7 +6,7 @@ import { bytes16 } from '#values/bytes16';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
 import { type Response, type SignedIn, TEN, TestApp, until, indexerSettings } from '../support/app';
-import { ChainBench } from '../support/chain/chain-bench';
+import { ChainBench, eventually } from '../support/chain/chain-bench';
 import { REPAIRING, addTransaction } from '../support/ledger';
 import type { Wallet } from '../support/wallet';
 
@@ -83,11 +83,12 @@ describe('calls', () => {
   const calls = (pool: string, call: string, as = saver): Promise<Response> =>
     app.get(`/pools/${pool}/calls/${call}`, as);
   /** Nothing is refused while the indexer has not looked for a while, as on a busy machine. */
-  const refusal = async (pool: string, call: string): Promise<Response> => {
-    let answer = await calls(pool, call);
-    for (let tries = 0; tries < 100 && answer.status === 200; tries++) answer = await calls(pool, call);
-    return answer;
-  };
+  const refusal = (pool: string, call: string): Promise<Response> =>
+    eventually(
+      'a refusal',
+      () => calls(pool, call),
+      ({ status }) => status !== 200,
+    );
 
   it('a deposit with a transaction pays just that one', async () => {
     const { id, depositId } = await newPool();

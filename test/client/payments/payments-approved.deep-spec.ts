@@ -97,10 +97,8 @@ describe('a wallet that sends several calls as one', () => {
     wallet.answers.wallet_getCapabilities = () => ({ [CHAIN]: { atomic: { status: 'supported' } } });
     wallet.answers.wallet_sendCalls = async ({ params }) => {
       [calls] = params;
-      const hashes: Hash[] = [];
-      for (const call of calls.calls) hashes.push(await wallet.send({ from: calls.from, ...call }));
       const id = `batch ${batches.size}`;
-      batches.set(id, hashes);
+      batches.set(id, await wallet.sendAll(calls));
       return { id };
     };
     wallet.answers.wallet_getCallsStatus = ({ params: [id] }) => ({
@@ -166,7 +164,7 @@ describe('a wallet that sends several calls as one', () => {
       looked = 0;
       wallet.answers.wallet_getCallsStatus = async () => {
         // Its transactions reach the chain only after the first look.
-        if (++looked === 2) for (const call of calls.calls) await wallet.send({ from: calls.from, ...call });
+        if (++looked === 2) await wallet.sendAll(calls);
         throw Object.assign(new Error('no such batch'), { code: 5730 });
       };
       wallet.answers.wallet_sendCalls = ({ params }) => {

@@ -1,6 +1,6 @@
 import { type Payment, type SavingsClient, isSent, memoryPayments } from '@pooled-savings/client';
 import { type Hash, numberToHex } from 'viem';
-import { devAccount } from '#dev/deploy';
+import { devAccount, receiptOf } from '#dev/deploy';
 import { eventually } from '../../support/chain/chain-bench';
 import { BrowserWallet, PayingBench, newPool as createPool } from '../../support/browser/paying';
 
@@ -239,7 +239,7 @@ it('is patient with nodes that show nothing, whatever else the account sends, an
   };
   await eventually('a look', receipts, Boolean);
   for (const expected of [1, 3]) {
-    await saver.sendTransaction({ to: OTHER, value: 1n });
+    await receiptOf(saver, await saver.sendTransaction({ to: OTHER, value: 1n }));
     await moreLooks();
     // Each of what the account has sent since.
     expect([searches(), ended]).toEqual([expected, undefined]);

@@ -45,7 +45,7 @@ describe('processes', () => {
     await leader.end('SIGKILL');
     await bench.deposit(bench.pools[0], 8n);
     await bench.converged();
-    expect(standby.output).toContain('leading');
+    await until(() => standby.output.includes('leading'));
     await standby.end();
   });
 
@@ -64,7 +64,7 @@ describe('processes', () => {
     leader.signal('SIGSTOP');
     await bench.deposit(bench.pools[1], 9n);
     await bench.converged();
-    expect(standby.output).toContain('leading');
+    await until(() => standby.output.includes('leading'));
     leader.signal('SIGCONT');
     await bench.deposit(bench.pools[1], 10n);
     await bench.converged();

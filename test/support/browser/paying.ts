@@ -78,6 +78,13 @@ export class BrowserWallet {
     return this.of(from).sendTransaction({ to, data, gas: gas && BigInt(gas) });
   }
 
+  /** Sends several calls. Gas cannot be estimated for those that need one before them, which may not be mined yet. */
+  async sendAll({ from, calls }: { from: Address; calls: { to: Address; data: Hex }[] }): Promise<Hash[]> {
+    const hashes: Hash[] = [];
+    for (const { to, data } of calls) hashes.push(await this.send({ from, to, data, gas: '0x7a120' }));
+    return hashes;
+  }
+
   private of(address: string): DevClient {
     return this.accounts.find(({ account }) => account.address.toLowerCase() === address.toLowerCase())!;
   }

@@ -165,6 +165,32 @@ describe('the same chain gives the same rows', () => {
   );
 });
 
+describe('a block that is taken back', () => {
+  let written: Written;
+  afterEach(() => written.stop());
+
+  it('writes the tickets of the accounts that it names, and no others of the draw', async () => {
+    const chain = new PaperChain();
+    const draw = { contract: LOTTERY, drawId: '1' };
+    const bought = (i: number) =>
+      ({ kind: 'TicketsIssued', ...draw, account: `0x${`${i}`.padStart(40, '0')}`, amount: '2' }) as const;
+    const open = { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS } as const;
+    chain.add([open, ...Array.from({ length: 50 }, (_, i) => bought(i))]);
+    written = await new Written().start(chain);
+    await written.apply(chain);
+    const before = await written.state();
+    const versions = (): Promise<string[]> =>
+      written.column(`SELECT concat_ws(' ', account, xmin, ctid) FROM lottery_tickets ORDER BY account`);
+    const kept = await versions();
+    chain.add([bought(7), bought(99)]);
+    await written.apply(chain);
+    await written.rewind(chain.blocks[1]);
+    expect(await written.state()).toEqual(before);
+    const left = await versions();
+    expect(kept.filter((version) => !left.includes(version))).toEqual([kept[7]]);
+  });
+});
+
 describe('a cursor that another process moved', () => {
   let written: Written;
   let chain: PaperChain;

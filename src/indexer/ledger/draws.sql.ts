@@ -16,14 +16,17 @@ const EVENTS = `
 
 export const DELETE_DRAWS = `
   DELETE FROM lottery_draws d USING ${WANTED} WHERE d.contract = w.contract AND d.draw_id = w.draw_id`;
+/** Parameter 3, here and below: the accounts that are meant, or null: all. */
 export const DELETE_TICKETS = `
-  DELETE FROM lottery_tickets t USING ${WANTED} WHERE t.contract = w.contract AND t.draw_id = w.draw_id`;
+  DELETE FROM lottery_tickets t USING ${WANTED} WHERE t.contract = w.contract AND t.draw_id = w.draw_id
+    AND ($3::text[] IS NULL OR t.account = ANY($3))`;
 export const MAKE_TICKETS = `
   INSERT INTO lottery_tickets (contract, draw_id, account, tickets, paid_in, refunded)
   SELECT w.contract, w.draw_id, e.account, ${['tickets', 'paidIn', 'refunded']
     .map((change) => `coalesce(sum(e.amount) FILTER (WHERE e.kind IN (${kindsThat(change)})), 0)`)
     .join(', ')}
   FROM ${EVENTS} WHERE e.kind IN (${kindsThat('tickets', 'paidIn', 'refunded')})
+    AND ($3::text[] IS NULL OR e.account = ANY($3))
   GROUP BY 1, 2, 3`;
 
 /** Creates draws that were opened. `SET_STAGES` has to follow. */

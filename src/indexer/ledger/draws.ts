@@ -13,6 +13,8 @@ export interface Undone {
   contract: string;
   drawId: string | null;
   circleId: string | null;
+  /** Of events of draws. */
+  account: string | null;
   outcome: EventOutcome;
   count: number;
 }
@@ -64,17 +66,29 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
   await client.query(sql.SET_STAGES, keys(changes));
 }
 
-/** Computes draws again from all their events. Undoing single events gave wrong results in random tests. */
-export async function rebuildDraws(client: Client, draws: DrawKey[]): Promise<void> {
+/**
+ * Computes draws again from all their events. Undoing single events gave wrong results in random tests.
+ * @param accounts that have lost or gained events; null: any may have
+ */
+export async function rebuildDraws(
+  client: Client,
+  draws: DrawKey[],
+  accounts: (string | null)[] | null = null,
+): Promise<void> {
   if (draws.length === 0) return;
-  await makeAnew(client, draws);
+  await makeAnew(client, draws, accounts);
   await client.query(sql.SET_STAGES, keys(draws));
 }
 
-async function makeAnew(client: Client, draws: DrawKey[]): Promise<void> {
+async function makeAnew(
+  client: Client,
+  draws: DrawKey[],
+  accounts: (string | null)[] | null = null,
+): Promise<void> {
   if (draws.length === 0) return;
-  for (const statement of [sql.DELETE_DRAWS, sql.DELETE_TICKETS, sql.MAKE_TICKETS, sql.MAKE_DRAWS])
-    await client.query(statement, keys(draws));
+  for (const statement of [sql.DELETE_TICKETS, sql.MAKE_TICKETS])
+    await client.query(statement, [...keys(draws), accounts]);
+  for (const statement of [sql.DELETE_DRAWS, sql.MAKE_DRAWS]) await client.query(statement, keys(draws));
 }
 
 function changesOf(decisions: Decision[]): Change[] {

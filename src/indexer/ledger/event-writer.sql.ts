@@ -182,7 +182,8 @@ export const REVIVE_DEPOSITS = `
 /** SQL: of the contract that parameter 2 names, or of any. */
 const OF_CONTRACT = 'e.contract = coalesce($2::text, e.contract)';
 
-const UNDONE = `contract, draw_id AS "drawId", circle_id AS "circleId", outcome, count(*)::int AS count`;
+const UNDONE = `contract, draw_id AS "drawId", circle_id AS "circleId",
+      CASE WHEN draw_id IS NOT NULL THEN account END AS account, outcome, count(*)::int AS count`;
 
 /** Undoes the effect of all blocks after parameter 1. Parameter 2: the contract whose events alone are meant, or null. */
 export const UNDO = {
@@ -200,21 +201,21 @@ export const UNDO = {
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
   shares: TAKE_BACK,
   prices: `DELETE FROM share_prices WHERE block_number > $1 AND vault = coalesce($2::text, vault)`,
-  /** Rows, here and below: the number of events by outcome, and by draw or circle. */
+  /** Rows, here and below: the number of events by outcome, and by draw and its account, or circle. */
   events: `
     WITH gone AS (
-      DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, circle_id, outcome)
-    SELECT ${UNDONE} FROM gone GROUP BY 1, 2, 3, 4`,
+      DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, circle_id, account, outcome)
+    SELECT ${UNDONE} FROM gone GROUP BY 1, 2, 3, 4, 5`,
   /** Events that stay stored but no longer have enough confirmations. */
   confirmations: `
     WITH applied AS MATERIALIZED (
-      SELECT block_number, log_index, contract, draw_id, circle_id, outcome FROM chain_events e
+      SELECT block_number, log_index, contract, draw_id, circle_id, account, outcome FROM chain_events e
       WHERE block_number > $1 AND ${OF_CONTRACT} AND outcome <> 'WAITING'
     ), waiting AS (
       UPDATE chain_events e SET outcome = 'WAITING', reason = NULL, transaction_id = NULL
       FROM applied a WHERE e.block_number = a.block_number AND e.log_index = a.log_index
     )
-    SELECT ${UNDONE} FROM applied GROUP BY 1, 2, 3, 4`,
+    SELECT ${UNDONE} FROM applied GROUP BY 1, 2, 3, 4, 5`,
   names: `DELETE FROM pool_names e WHERE block_number > $1 AND ${OF_CONTRACT}`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
   /** Nothing is proven of blocks that are gone, or of a contract's events that were taken back. */

@@ -163,7 +163,8 @@ export class EventWriter {
     const tally = new Tally();
     for (const { outcome, count } of undone) tally.change(outcome, -count);
     await tally.keep(this.client);
-    await rebuildDraws(this.client, drawsOf(undone));
+    const accounts = undone.map(({ account }) => account);
+    await rebuildDraws(this.client, drawsOf(undone), accounts);
     await makeCircles(this.client, circlesOf(undone.filter(({ outcome }) => outcome === 'APPLIED')));
     await rebuildPositions(this.client, lost);
     return gone.rows.reduce((sum, { count }) => sum + count, 0);

@@ -137,8 +137,8 @@ export class DrawCorrection {
     try {
       const schema = await schemaOf(reader);
       for (const statement of sql.shadows(schema)) await reader.query(statement);
-      for (const statement of [draws.MAKE_TICKETS, draws.MAKE_DRAWS, draws.SET_STAGES])
-        await reader.query(statement, keys);
+      await reader.query(draws.MAKE_TICKETS, [...keys, null]);
+      for (const statement of [draws.MAKE_DRAWS, draws.SET_STAGES]) await reader.query(statement, keys);
       const { rows } = await reader.query<DrawKey>(sql.wrongDraws(schema), keys);
       return rows;
     } finally {

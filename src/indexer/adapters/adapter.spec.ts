@@ -5,6 +5,7 @@ import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
+import { Vault as ERC4626, VaultPool } from '#ledger/adapters/vaults/vault';
 import { adapterOf } from './adapter';
 import { adaptersByAddress } from './contract-adapters';
 import { decoderOf } from './decoder';
@@ -115,6 +116,17 @@ describe('an adapter', () => {
     const event = decode()(paid(1n), 0);
     const nothing = { poolId: null, drawId: null, ref: null, account: null, amount: null };
     expect(event).toMatchObject({ kind: 'Paid', seq: 1, ...nothing });
+  });
+
+  it('is compared as the class whose methods it has, and not as one of the same name', () => {
+    class Ours extends ERC4626 {}
+    class Others extends Ours {
+      override transfer(): undefined {}
+    }
+    const adapters = [Vault, ERC4626, VaultPool, Ours, Others, ReferencePool].map((each) => new each());
+    expect(adapters.map((each) => adapterOf(each)!.verifiedAs)).toEqual([
+      ...['class Vault', 'Vault', 'Vault', 'Vault', 'class Others', 'ReferencePool'],
+    ]);
   });
 
   it('is none without the decorator, and is refused when its decorators do not fit', () => {

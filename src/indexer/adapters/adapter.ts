@@ -25,6 +25,8 @@ export interface AdaptedEvent {
 /** What the indexer knows of the contracts of one kind. */
 export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views' | 'calls'> {
   className: string;
+  /** What `verify` compares its events as, or that only a class knows what they say. */
+  verifiedAs: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;
   /** By first topic. */
@@ -61,7 +63,20 @@ export function adapterOf(instance: object): Adapter | undefined {
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
   for (const [use, signature] of Object.entries({ ...views, ...calls }))
     readCall(signature, `${className}: ${use}`);
-  return { className, name, types, views, calls, poolsBy, isNumbered: numberedBy !== undefined, events };
+  const verifiedAs = readerOf(instance) ?? `class ${className}`;
+  const isNumbered = numberedBy !== undefined;
+  return { className, verifiedAs, name, types, views, calls, poolsBy, isNumbered, events };
+}
+
+/** As the class says whose methods the object has: one that changes a method may change what an event means. */
+function readerOf(instance: object): PoolContractOptions['verifiedAs'] {
+  let prototype = Object.getPrototypeOf(instance) as object;
+  while (Object.getOwnPropertyNames(prototype).length === 1)
+    prototype = Object.getPrototypeOf(prototype) as object;
+  const options = Reflect.getOwnMetadata(POOL_CONTRACT, prototype.constructor) as
+    | PoolContractOptions
+    | undefined;
+  return options?.verifiedAs;
 }
 
 const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>

@@ -65,7 +65,7 @@ export async function followContracts(
     [...late.values()].map(({ time }) => time),
     wanted.map(({ address }) => adapterOf(address)?.poolsBy ?? 'reference'),
     wanted.map(({ address }) => adapterOf(address)?.isNumbered ?? true),
-    wanted.map(({ address }) => adapterOf(address)?.className ?? 'ReferencePool'),
+    wanted.map(({ address }) => adapterOf(address)?.verifiedAs ?? 'ReferencePool'),
     wanted.map(({ address }) => adapterOf(address)?.views?.balance),
     wanted.map(({ address }) => adapterOf(address)?.views?.total),
     wanted.map(({ address }) => adapterOf(address)?.calls),

@@ -32,6 +32,12 @@ export interface PoolContractOptions {
    * are called as the fields of `CallValues`. Calls that are not there, the service does not build: 409 `calls_unknown`.
    */
   calls?: OwnCalls;
+  /**
+   * By which reader of its own `verify` compares what the events say: it has one for the contracts of this repository and
+   * one for vaults. A subclass without methods of its own is compared as the class that it extends; of other adapters,
+   * `verify` says that it compares places and balances alone.
+   */
+  verifiedAs?: 'ReferencePool' | 'Vault';
 }
 
 /** The calls of a pool that an adapter may describe, by the last part of their path. */

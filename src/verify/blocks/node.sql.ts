@@ -36,7 +36,7 @@ const seconds = (column: string): string => `extract(epoch FROM ${column})::bigi
 export const NEXT_EVENTS = `
   SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,
     NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter <> 'ReferencePool') AS "isOurs",
-    EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter IN ('Vault', 'VaultPool')) AS "isVault",
+    EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter = 'Vault') AS "isVault",
     EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.pools_by = 'contract') AS "isPool",
     CASE WHEN e.shares IS NOT NULL THEN (SELECT o.amount::text FROM chain_events o WHERE o.block_number = e.block_number
       AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract) END AS "otherAmount",

@@ -13,10 +13,15 @@ const PROVEN_BLOCKS = `
   FROM (SELECT address, min(from_block) AS first FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1) c
   CROSS JOIN chain_cursor u ORDER BY 1`;
 
-/** Parameter: contracts. Row: contract, topics of its logs that the indexer passed over. */
-const UNREAD = `
-  SELECT DISTINCT address AS contract, array_to_string(unread_topics, ', ') AS topics FROM chain_contracts
-  WHERE address = ANY($1::text[]) AND unread_topics <> '{}'`;
+/**
+ * Of contracts of which only a class of the indexer knows what the events say, and of those with logs that it passed over.
+ * Parameter: contracts. Row: contract, what to tell beside the rest.
+ */
+const NOTES = `
+  SELECT DISTINCT address AS contract, concat(
+    CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; what they say is not compared, only ' || adapter || ' knows it' END,
+    CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END
+  ) AS notes FROM chain_contracts WHERE address = ANY($1::text[])`;
 
 interface ProvenBlocks {
   contract: string;
@@ -27,7 +32,7 @@ interface ProvenBlocks {
 /**
  * Tells of each contract how it is known that no event of it is missing: by its numbers, which were compared, or by the
  * headers and receipts that the indexer has proven its blocks by. Of other blocks only the endpoints' agreement says so.
- * Logs that no method reads are no events: they are named beside that.
+ * Logs that no method reads are no events: they are named beside that, and so is where nobody compares what events say.
  */
 export async function tellCompleteness(
   client: Client,
@@ -35,12 +40,10 @@ export async function tellCompleteness(
   contracts: string[],
   unnumbered: ReadonlySet<string>,
 ): Promise<void> {
-  const passed = await client.query<{ contract: string; topics: string }>(UNREAD, [contracts]);
-  const unread = new Map(passed.rows.map(({ contract, topics }) => [contract, topics]));
-  const tell = (contract: string, how: string): void => {
-    const topics = unread.get(contract);
-    findings.tell(contract, topics ? `${how}; no method reads its logs with the topics ${topics}` : how);
-  };
+  const told = await client.query<{ contract: string; notes: string }>(NOTES, [contracts]);
+  const notes = new Map(told.rows.map(({ contract, notes: of }) => [contract, of]));
+  const tell = (contract: string, how: string): void =>
+    findings.tell(contract, how + (notes.get(contract) ?? ''));
   const without = contracts.filter((contract) => unnumbered.has(contract));
   for (const contract of contracts)
     if (!unnumbered.has(contract)) tell(contract, 'events complete by their numbers');
@@ -48,8 +51,8 @@ export async function tellCompleteness(
   const { rows } = await client.query<ProvenBlocks>(PROVEN_BLOCKS, [without]);
   for (const { contract, blocks, proven } of rows) {
     const open = Math.max(0, blocks - proven);
-    const told = `events complete by headers and receipts in ${proven} of ${blocks} blocks`;
-    tell(contract, open === 0 ? told : `${told}, by agreement of endpoints alone in ${open}`);
+    const how = `events complete by headers and receipts in ${proven} of ${blocks} blocks`;
+    tell(contract, open === 0 ? how : `${how}, by agreement of endpoints alone in ${open}`);
     if (open > 0)
       findings.skip(`events of contract ${contract} in ${open} blocks: nothing proves that none is missing`);
   }

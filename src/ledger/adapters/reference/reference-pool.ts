@@ -12,7 +12,12 @@ const On = eventsOf(contractAbi);
  * contracts/SavingsPool.sol, contracts/LotteryPool.sol, which is one with draws, and contracts/RotatingPool.sol. Rotating
  * pools may be in a SavingsPool too, as before there was a RotatingPool.
  */
-@PoolContract({ types: POOL_TYPES, abi: [...contractAbi, ...circleAbi], numberedBy: 'seq' })
+@PoolContract({
+  types: POOL_TYPES,
+  abi: [...contractAbi, ...circleAbi],
+  numberedBy: 'seq',
+  verifiedAs: 'ReferencePool',
+})
 export class ReferencePool extends ReferenceCircles {
   @On('Deposited')
   deposited({ poolId, ref, account, amount }: Event<'Deposited'>): Happening {

@@ -19,7 +19,15 @@ const calls = {
 };
 
 /** Vaults of ERC-4626, such as OpenZeppelin's. What an account has of one is its pool. */
-@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account', views, calls })
+@PoolContract({
+  name: 'erc4626',
+  types: ['individual'],
+  abi,
+  poolsBy: 'account',
+  views,
+  calls,
+  verifiedAs: 'Vault',
+})
 export class Vault {
   @On('Deposit')
   deposit({ owner, assets, shares }: Event<'Deposit'>): Happening {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Holding, type ShareEvent, type Vault, isOfShares, movementsOf } from './movements';
+import { type Holding, type ShareEvent, type Vault, isOfShares, movementsOf, withFees } from './movements';
 import * as sql from './holdings.sql';
 
 interface Row {
@@ -16,8 +16,8 @@ interface Row {
  * the transaction that stores it, in the order of the chain.
  */
 export async function asMovements(client: Client, events: ChainEvent[]): Promise<ChainEvent[]> {
-  const ofShares = events.filter(isOfShares);
-  if (ofShares.length === 0) return events;
+  const ofShares = withFees(events.filter(isOfShares));
+  if (ofShares.length === 0) return events.filter((event) => !isOfShares(event));
   const holdings = await Holdings.load(client, ofShares);
   const movements = inOrder(ofShares).flatMap((event) => movementsOf(event, holdings.vault(event.contract)));
   await holdings.save(client);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { NO_FIELDS } from '../../../test/support/chain/adapters';
-import { type Holding, type ShareEvent, type Vault, isShareKind, movementsOf } from './movements';
+import { type Holding, type ShareEvent, type Vault, isShareKind, movementsOf, withFees } from './movements';
 
 const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 const NOTHING = {
@@ -209,4 +209,43 @@ describe('shares of a vault', () => {
       }),
     );
   });
+});
+
+describe('shares that a vault makes or ends', () => {
+  const NOBODY = `0x${'0'.repeat(40)}`;
+  const VAULT = NOTHING.contract;
+  /** In one block, unless it is said. */
+  const event = ([kind, poolName, account, shares, amount]: Step, blockNumber = 7): ShareEvent => ({
+    ...{ ...NOTHING, kind, poolName, account, blockNumber, logIndex: 0, seq: 0 },
+    ...{ shares: `${shares}`, amount: amount === undefined ? null : `${amount}` },
+  });
+  const made = (to: string, shares: bigint): Step => ['SharesMoved', NOBODY, to, shares];
+  const ended = (from: string, shares: bigint): Step => ['SharesMoved', from, NOBODY, shares];
+  const left = (...steps: Step[]): string[] =>
+    withFees(steps.map((step) => event(step))).map(
+      ({ kind, poolName, account, shares, amount }) =>
+        `${kind} ${poolName?.[2]} ${account?.[2]} ${shares} ${amount}`,
+    );
+
+  it.each<[string, Step[], string[]]>([
+    ['what was bought', [made(A, 5n), bought(A, 5n, 9n)], ['SharesBought a a 5 9']],
+    ['what was sold', [ended(A, 5n), sold(A, 5n, 9n)], ['SharesSold a a 5 9']],
+    ['bought for nothing', [made(A, 5n), bought(A, 5n, 0n)], ['SharesBought a a 5 0']],
+    [
+      'a fee of another',
+      [made(B, 1n), made(A, 5n), bought(A, 5n, 9n)],
+      ['SharesBought b b 1 0', 'SharesBought a a 5 9'],
+    ],
+    [
+      'a fee of as many shares, for who has bought them',
+      [made(A, 5n), made(A, 5n), bought(A, 5n, 9n)],
+      ['SharesBought a a 5 0', 'SharesBought a a 5 9'],
+    ],
+    ['given up', [ended(A, 5n)], ['SharesSold a a 5 0']],
+    ['nobody, where profits are locked', [made(VAULT, 5n), ended(VAULT, 5n)], []],
+    ['what moves', [['SharesMoved', A, B, 5n]], ['SharesMoved a b 5 null']],
+  ])('are %s', (_, steps, expected) => expect(left(...steps)).toEqual(expected));
+
+  it('are a fee if what was bought is of another block', () =>
+    expect(withFees([event(made(A, 5n)), event(bought(A, 5n, 9n), 8)])).toHaveLength(2));
 });

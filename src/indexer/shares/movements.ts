@@ -15,6 +15,37 @@ export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; accou
 export const isShareKind = (kind: Kind): kind is ShareKind => Object.hasOwn(SHARE_KINDS, kind);
 export const isOfShares = (event: ChainEvent): event is ShareEvent => isShareKind(event.kind);
 
+/** A transfer from here makes shares, one to here ends them. */
+const NOBODY = `0x${'0'.repeat(40)}`;
+
+/**
+ * Shares are made and end with what was bought and sold, which tells all of it. What is left are fees that a vault takes in
+ * shares, which have cost who gets them nothing, and shares that are given up for nothing. What a vault makes and ends for
+ * itself, as some lock profits, is nobody's.
+ * @param events of whole blocks. The same number of shares counts once for each time that it was bought or sold in one: by
+ *   its transactions it could be told more closely, but of these the node alone says which they are
+ */
+export function withFees(events: ShareEvent[]): ShareEvent[] {
+  const traded = new Map<string, number>();
+  const keyOf = ({ blockNumber, contract, kind, poolName, shares }: ShareEvent): string =>
+    `${blockNumber} ${contract} ${kind} ${poolName} ${shares}`;
+  for (const event of events) traded.set(keyOf(event), (traded.get(keyOf(event)) ?? 0) + 1);
+  return events.flatMap((event) => {
+    const { kind, contract, poolName, account } = event;
+    if (kind !== 'SharesMoved' || (poolName !== NOBODY && account !== NOBODY)) return event;
+    const holder = poolName === NOBODY ? account : poolName;
+    const alone: ShareEvent = {
+      ...event,
+      ...{ kind: poolName === NOBODY ? 'SharesBought' : 'SharesSold', amount: '0' },
+      ...{ account: holder, poolName: holder, poolId: standIn(contract, holder) },
+    };
+    const key = keyOf(alone);
+    const count = traded.get(key) ?? 0;
+    traded.set(key, count - 1);
+    return count > 0 || holder === contract ? [] : alone;
+  });
+}
+
 /** What an account has of a vault. */
 export interface Holding {
   shares: bigint;

@@ -135,7 +135,10 @@ interface ToShares {
   SharesBought: OfShares & { amount: bigint };
   /** Shares of the account were given back; `amount` was paid out for them: what was paid in, and what it has earned. */
   SharesSold: OfShares & { amount: bigint };
-  /** The holder has given shares to the account, with what was paid in for them. */
+  /**
+   * The holder has given shares to the account, with what was paid in for them. From the zero address, or to it, they are
+   * made or end: without another event of its block that they were bought or sold, for nothing.
+   */
   SharesMoved: OfShares;
 }
 

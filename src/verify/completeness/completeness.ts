@@ -40,8 +40,8 @@ export async function tellCompleteness(
   contracts: string[],
   unnumbered: ReadonlySet<string>,
 ): Promise<void> {
-  const told = await client.query<{ contract: string; notes: string }>(NOTES, [contracts]);
-  const notes = new Map(told.rows.map(({ contract, notes: of }) => [contract, of]));
+  const found = await client.query<{ contract: string; notes: string }>(NOTES, [contracts]);
+  const notes = new Map(found.rows.map(({ contract, notes: of }) => [contract, of]));
   const tell = (contract: string, how: string): void =>
     findings.tell(contract, how + (notes.get(contract) ?? ''));
   const without = contracts.filter((contract) => unnumbered.has(contract));

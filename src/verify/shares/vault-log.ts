@@ -1,4 +1,4 @@
-import { type Hex, decodeEventLog, parseAbi } from 'viem';
+import { type Hex, decodeEventLog, parseAbi, zeroAddress } from 'viem';
 
 /** What logs of ERC-4626 say of shares. It shares no code with the adapter on purpose. */
 const abi = parseAbi([
@@ -34,24 +34,30 @@ export function toldByVault(
   try {
     const topics = log.topics as [Hex, ...Hex[]];
     const { eventName, args } = decodeEventLog({ abi, topics, data: log.data });
-    if (eventName === 'Transfer') return given(row, ofAccount, args);
-    const own = ofAccount(args.owner);
-    const { assets, shares } = args;
-    if (eventName === 'Deposit')
-      return { kind: 'Deposited', ...own, amount: `${assets}`, shares: `${shares}` };
-    if (row.isSecond)
-      return {
-        kind: 'YieldClaimed',
-        ...own,
-        amount: `${assets - BigInt(row.otherAmount ?? 0)}`,
-        shares: '0',
-      };
-    return row.kind === 'SharesSold'
-      ? { kind: row.kind, ...own, pool_name: own.account, amount: `${assets}`, shares: `${shares}` }
-      : { kind: 'Withdrawn', ...own, shares: `${shares}` };
+    if (eventName === 'Deposit') return bought(ofAccount(args.owner), args.assets, args.shares);
+    if (eventName === 'Withdraw') return sold(row, ofAccount(args.owner), args.assets, args.shares);
+    // Without such an event, shares are made and end for nothing.
+    if (args.from === zeroAddress) return bought(ofAccount(args.to), 0n, args.value);
+    if (args.to === zeroAddress) return sold(row, ofAccount(args.from), 0n, args.value);
+    return given(row, ofAccount, args);
   } catch {
     return undefined;
   }
+}
+
+const bought = (own: OfShares, assets: bigint, shares: bigint): OfShares => ({
+  kind: 'Deposited',
+  ...own,
+  amount: `${assets}`,
+  shares: `${shares}`,
+});
+
+function sold(row: Row, own: OfShares, assets: bigint, shares: bigint): OfShares {
+  if (row.isSecond)
+    return { kind: 'YieldClaimed', ...own, amount: `${assets - BigInt(row.otherAmount ?? 0)}`, shares: '0' };
+  return row.kind === 'SharesSold'
+    ? { kind: row.kind, ...own, pool_name: own.account, amount: `${assets}`, shares: `${shares}` }
+    : { kind: 'Withdrawn', ...own, shares: `${shares}` };
 }
 
 function given(

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { type Address, encodeFunctionData, maxUint256 } from 'viem';
+import { type Address, encodeFunctionData, maxUint256, zeroAddress } from 'viem';
 import { type DevClient, anvilRpc, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
@@ -65,7 +65,7 @@ describe.each([
       if (flow !== null) expect(flow).toBe(cost);
     }
     const total = rows.reduce((sum, { shares }) => sum + BigInt(shares), 0n);
-    expect(total).toBe(await view('totalSupply'));
+    expect(total).toBe((await view('totalSupply')) - (await view('balanceOf', vault)));
   }
 
   /** The kinds of what the leader finds. */
@@ -96,7 +96,8 @@ describe.each([
       await call(client, { ...compiled.Coin, address: coin }, 'approve', vault, maxUint256);
       await toVault(client, 'approve', passage, maxUint256);
     }
-    await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
+    for (const client of [owner, bench.other])
+      await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(client)]);
   });
   afterEach(() => bench.leave());
 
@@ -273,6 +274,29 @@ describe.each([
       expect(await state()).toEqual(before);
     },
   );
+
+  it('are followed where they are made for a fee, or end for nothing', async () => {
+    const { saver, owner } = bench;
+    await bench.follow();
+    await toVault(saver, 'takeFees', addressOf(owner));
+    await toVault(saver, 'deposit', 20n * unit, addressOf(saver));
+    const fee = await view('balanceOf', addressOf(owner));
+    expect(fee).toBeGreaterThan(0n);
+    await toVault(owner, 'deposit', 10n * unit, addressOf(owner));
+    await toVault(saver, 'takeFees', zeroAddress);
+    await bench.atHead();
+    await holdingsAreTrue();
+    // Of the fee nothing was paid in, so all that it brings is yield.
+    await toVault(owner, 'giveUp', fee / 2n);
+    const all = await view('balanceOf', addressOf(owner));
+    await toVault(owner, 'redeem', all, addressOf(owner), addressOf(owner));
+    const theirs = await poolOf(owner);
+    await bench.atHead();
+    await until(async () => (await position(theirs))[2] === 10n * unit);
+    expect((await position(theirs))[3]).toBeGreaterThan(0n);
+    await holdingsAreTrue();
+    expect(await operators.verified()).toEqual([]);
+  });
 
   it('wait for confirmations with the worth that they had', async () => {
     const { saver } = bench;

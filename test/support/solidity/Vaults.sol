@@ -8,9 +8,29 @@ import {ERC4626} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.so
 /// OpenZeppelin's, with as many more decimals for its shares as the test wants.
 contract PlainVault is ERC4626 {
     uint8 private immutable offset;
+    /// Whoever is not zero gets a tenth of the shares of each deposit, and as many are made for the vault itself.
+    address public feeTo;
 
     constructor(IERC20 asset_, uint8 offset_) ERC20("Vault", "VLT") ERC4626(asset_) {
         offset = offset_;
+    }
+
+    function takeFees(address to) external {
+        feeTo = to;
+    }
+
+    /// Ends shares of the caller, and all that the vault has itself, for nothing.
+    function giveUp(uint256 shares) external {
+        _burn(msg.sender, shares);
+        _burn(address(this), balanceOf(address(this)));
+    }
+
+    function _deposit(address caller, address receiver, uint256 assets, uint256 shares) internal override {
+        if (feeTo != address(0)) {
+            _mint(feeTo, shares / 10);
+            _mint(address(this), shares / 10);
+        }
+        super._deposit(caller, receiver, assets, shares);
     }
 
     function _decimalsOffset() internal view override returns (uint8) {

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { parseAbi, zeroAddress } from 'viem';
+import { parseAbi } from 'viem';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 
@@ -41,10 +41,10 @@ export class Vault {
     return { kind: 'SharesSold', holder: owner, account: owner, amount: assets, shares };
   }
 
-  /** Shares that are made or end are told by the two others. Anyone can move none for anyone. */
+  /** From nobody, or to nobody, are also shares that are made or end with the two others. Anyone can move none for anyone. */
   @On('Transfer')
   transfer({ from, to, value }: Event<'Transfer'>): Happening | undefined {
-    if (value === 0n || from === to || from === zeroAddress || to === zeroAddress) return undefined;
+    if (value === 0n || from === to) return undefined;
     return { kind: 'SharesMoved', holder: from, account: to, shares: value };
   }
 }

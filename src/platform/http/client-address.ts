@@ -1,3 +1,4 @@
+import { IPv4, IPv6 } from 'ipaddr.js';
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -12,16 +13,12 @@ export function plainAddress(text: string): string | undefined {
   const address = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d{1,5}$/, '$1');
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
-  return mappedAddress(groupsOf(address)) ?? address.split('%')[0];
+  const parsed = IPv6.parse(address);
+  return parsed.isIPv4MappedAddress() ? embeddedAddress(parsed) : address.split('%')[0];
 }
 
-/** The IPv4 address that is mapped into an IPv6 address, or that another network of 96 bits stands for, if any. */
-function mappedAddress(groups: number[], network = '0:0:0:0:0:ffff'): string | undefined {
-  if (groups.slice(0, 6).map(hex).join(':') !== network) return undefined;
-  return [groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255].join('.');
-}
-
-const hex = (group: number): string => group.toString(16);
+/** The IPv4 address in the last 32 bits. */
+const embeddedAddress = (address: IPv6): string => new IPv4(address.toByteArray().slice(12)).toString();
 
 /** No service has more proxies in a row. Each one costs a look-up in the ranges of TRUST_PROXY. */
 const MAX_HOPS = 32;
@@ -42,7 +39,7 @@ export function plainForwardedFor(header: string): string {
 }
 
 /** Where NAT64 puts the addresses of IPv4 (RFC 6052). */
-const NAT64 = '64:ff9b:0:0:0:0';
+const NAT64 = IPv6.parseCIDR('64:ff9b::/96');
 
 /**
  * The key of one client: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it. The
@@ -50,9 +47,12 @@ const NAT64 = '64:ff9b:0:0:0:0';
  */
 export function clientKey(ip: string): string {
   if (!isIPv6(ip)) return ip;
-  const groups = groupsOf(ip);
-  const [a, b, c, d] = groups.map(hex);
-  return mappedAddress(groups) ?? mappedAddress(groups, NAT64) ?? `${a}:${b}:${c}:${d}`;
+  const address = IPv6.parse(ip);
+  if (address.isIPv4MappedAddress() || address.match(NAT64)) return embeddedAddress(address);
+  return address.parts
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':');
 }
 
 /** A key for a client that is not known by its address, spread like those of IPv6 networks. */
@@ -71,17 +71,4 @@ export function widerNetworks(client: string): string[] {
   }
   const [a, b, c, d] = client.split(':');
   return [`${a}:${b}:${c}:${d.slice(0, -2)}00/56`, `${a}:${b}:${c}/48`, `${a}:${b}/32`, `${a}/16`];
-}
-
-/** The eight groups of a valid IPv6 address. */
-function groupsOf(ip: string): number[] {
-  const parse = (text: string): number[] =>
-    text.split(':').flatMap((part) => {
-      if (!part.includes('.')) return part === '' ? [] : [parseInt(part, 16)];
-      const bytes = part.split('.').map(Number);
-      return [bytes[0] * 256 + bytes[1], bytes[2] * 256 + bytes[3]];
-    });
-  const [head = '', tail = ''] = ip.split('%')[0].split('::');
-  const [before, after] = [parse(head), parse(tail)];
-  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }

@@ -13,7 +13,6 @@ import { OPEN_ROWS } from '#verify/shares/shares.sql';
 import { SECOND } from '#verify/shares/share-model';
 import { endpointsOf } from '#indexer/verification';
 import type { AgreedChain } from '#indexer/verifying/agreed-chain';
-import { LOTTERY } from '../support/chain/paper-chain';
 import { nodeOf } from '../support/chain/chain-node';
 import { liars } from '../support/chain/liars';
 import { type Faults, RpcNode } from '../support/chain/rpc-node';

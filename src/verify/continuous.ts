@@ -5,12 +5,12 @@ import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
-import { FIRST_HOLDER, ShareComparison } from '#verify/shares/shares';
+import { FIRST_HOLDER } from '#verify/shares/shares';
 import { type CappedChain, ChainWalk, FIRST_VALUE } from './chain-walk';
 import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
 import { Places, estimate } from './places';
-import { type Walk, walks } from './walks';
+import { Look, type Walk, walks } from './walks';
 
 /** A key that takes longer is left to the `verify` command. */
 const KEY_TIMEOUT_MS = 5000;
@@ -96,8 +96,9 @@ export class ContinuousVerification {
       if (this.signal.aborted) return;
       const findings = new Findings(MAX_LISTED);
       const mode = { repair: false, remember: false, hasEvents };
+      const signal = AbortSignal.any([this.signal, AbortSignal.timeout(KEY_TIMEOUT_MS)]);
       try {
-        const next = await walk.compare(new ShareComparison(client, findings, mode), key, hasEvents);
+        const next = await walk.compare(new Look(client, findings, mode, signal), key);
         if (keys.includes(key)) done += 1;
         if (next !== undefined && keys.includes(key)) end = next;
       } catch (error) {

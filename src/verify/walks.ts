@@ -1,9 +1,14 @@
 import type { Client } from 'pg';
+import { BlockComparison } from '#verify/blocks/blocks';
+import type { Mode } from '#verify/checks/derived';
+import type { Difference, Findings } from '#verify/checks/findings';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import { NEXT_POOLS } from '#verify/checks/positions.sql';
-import { FIRST_HOLDER, type ShareComparison } from '#verify/shares/shares';
+import { FIRST_HOLDER, ShareComparison } from '#verify/shares/shares';
 import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
+import { ToldComparison } from '#verify/told/told';
+import { Walk as Going } from '#verify/walking/walk';
 
 /** Events that one step of `events` goes over. */
 const EVENTS_AT_ONCE = 1000;
@@ -11,6 +16,21 @@ const EVENTS_AT_ONCE = 1000;
 const MOST_UNPAID = 100;
 /** What is compared as a whole rests for so many times what it took, so that it takes a hundredth of the time at most. */
 const REST = 100;
+
+/** One look at a key. */
+export class Look {
+  readonly derived: ShareComparison;
+
+  /** @param signal ends it if it takes too long */
+  constructor(
+    readonly client: Client,
+    readonly findings: Findings,
+    readonly mode: Mode,
+    readonly signal: AbortSignal,
+  ) {
+    this.derived = new ShareComparison(client, findings, mode);
+  }
+}
 
 /** Something that is gone over key by key, over and over: all that `npm run verify` compares without the chain. */
 export interface Walk {
@@ -26,7 +46,7 @@ export interface Walk {
   /** The next keys; fewer than `limit` at the end, or one if it goes by steps. */
   next(client: Client, after: string, limit: number): Promise<string[]>;
   /** @returns where to go on, null at the end; undefined: behind the key */
-  compare(derived: ShareComparison, key: string, hasEvents: boolean): Promise<string | null | undefined>;
+  compare(look: Look, key: string): Promise<string | null | undefined>;
 }
 
 const pools: Walk = {
@@ -37,9 +57,9 @@ const pools: Walk = {
   ofChain: false,
   first: '00000000-0000-0000-0000-000000000000',
   next: (client, after, limit) => column(client, NEXT_POOLS, after, limit),
-  async compare(derived, id, hasEvents) {
+  async compare({ derived, mode }, id) {
     await derived.pools([id]);
-    if (hasEvents) await derived.positions([id]);
+    if (mode.hasEvents) await derived.positions([id]);
     return undefined;
   },
 };
@@ -52,7 +72,7 @@ const addresses: Walk = {
   ofChain: false,
   first: '',
   next: (client, after, limit) => column(client, NEXT_ADDRESSES, after, limit),
-  async compare(derived, address) {
+  async compare({ derived }, address) {
     await derived.addresses([address]);
     return undefined;
   },
@@ -67,7 +87,7 @@ const events: Walk = {
   ofChain: true,
   first: ' 0',
   next: (_, after) => Promise.resolve([after]),
-  async compare(derived, after) {
+  async compare({ derived }, after) {
     const [contract, seq] = after.split(' ');
     const last = await derived.events({ contract, seq }, EVENTS_AT_ONCE);
     return last ? `${last.contract} ${last.seq}` : null;
@@ -86,7 +106,7 @@ const draws: Walk = {
     const { rows } = await client.query<{ contract: string; drawId: string }>(NEXT_DRAWS, values);
     return rows.map(({ contract, drawId }) => `${contract} ${drawId}`);
   },
-  async compare(derived, key) {
+  async compare({ derived }, key) {
     const [contract, drawId] = key.split(' ');
     await derived.draws([{ contract, drawId }]);
     return undefined;
@@ -102,22 +122,32 @@ const shares: Walk = {
   ofChain: true,
   first: FIRST_HOLDER,
   next: (client, after, limit) => column(client, NEXT_HOLDERS, ...after.split(' '), limit),
-  async compare(derived, key) {
+  async compare({ derived }, key) {
     await derived.holdings([key]);
     return undefined;
   },
 };
 
-/** One sum after the other. Those over all pools are counted by one statement: where that takes too long, by the command. */
+/** What is compared as a whole. */
+const WHOLE: Record<string, (look: Look) => Promise<void>> = {
+  former: ({ derived }) => derived.formerOfNone(),
+  totals: ({ derived }) => derived.totals('0'),
+  unpaid: ({ derived }) => derived.unpaid(MOST_UNPAID),
+};
+/** The same of what was read from the chain. */
+const WHOLE_OF_CHAIN: typeof WHOLE = {
+  blocks: ({ client, findings, mode }) => new BlockComparison(client, findings, mode).compare(),
+  counts: ({ derived }) => derived.counts(),
+  names: ({ derived }) => derived.names(),
+  shareTotals: ({ derived }) => derived.shareTotals(),
+  told: ({ client, findings, mode, signal }) =>
+    new ToldComparison(client, findings, mode).compare(new Going(client, signal), () => undefined),
+};
+
+/** One after the other. Where it takes too long to count all pools or what was told of a week, the command does. */
 const sums = (): Walk => {
-  const resting = new Map<string, number>();
-  const all: Record<string, (derived: ShareComparison, hasEvents: boolean) => Promise<void>> = {
-    counts: (derived, hasEvents) => (hasEvents ? derived.counts() : Promise.resolve()),
-    former: (derived) => derived.formerOfNone(),
-    shareTotals: (derived, hasEvents) => (hasEvents ? derived.shareTotals() : Promise.resolve()),
-    totals: (derived) => derived.totals('0'),
-    unpaid: (derived) => derived.unpaid(MOST_UNPAID),
-  };
+  const all = { ...WHOLE, ...WHOLE_OF_CHAIN };
+  const resting = new Map<string, { until: number; found: Difference[] }>();
   const names = Object.keys(all).sort();
   return {
     name: 'sums',
@@ -127,16 +157,21 @@ const sums = (): Walk => {
     ofChain: false,
     first: '',
     next: (_, after) => Promise.resolve(names.filter((name) => name > after).slice(0, 1)),
-    async compare(derived, name, hasEvents) {
-      const isLast = name === names.at(-1);
+    async compare(look, name) {
+      const next = name === names.at(-1) ? null : name;
+      if (name in WHOLE_OF_CHAIN && !look.mode.hasEvents) return next;
       const start = Date.now();
-      if (start < (resting.get(name) ?? 0)) return isLast ? null : name;
-      try {
-        await all[name](derived, hasEvents);
-      } finally {
-        resting.set(name, Date.now() + REST * (Date.now() - start));
-      }
-      return isLast ? null : name;
+      const last = resting.get(name);
+      // What it has found stays while it rests.
+      if (last && start < last.until) last.found.forEach((each) => look.findings.add(each));
+      else
+        try {
+          await all[name](look);
+        } finally {
+          const until = Date.now() + REST * (Date.now() - start);
+          resting.set(name, { until, found: look.findings.report().listed });
+        }
+      return next;
     },
   };
 };

@@ -1,5 +1,6 @@
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import { SEED, generator } from '../support/random';
 import {
   PaperChain,
@@ -163,6 +164,24 @@ describe('the same chain gives the same rows', () => {
       }
     },
   );
+});
+
+describe('the last event of a vault', () => {
+  let written: Written;
+  afterEach(() => written.stop());
+
+  it('is that of its last log, so that one which was missed behind a sale is still news', async () => {
+    const chain = new PaperChain();
+    const vault = { contract: OTHER_CONTRACT, poolName: SAVER, account: SAVER, poolId: compact(id('a', 1)) };
+    const trade = (kind: 'SharesBought' | 'SharesSold', logIndex: number) =>
+      ({ kind, ...vault, amount: '5000', shares: '5000', logIndex, seq: MAX_PLACES + logIndex }) as const;
+    chain.add([trade('SharesBought', 3), trade('SharesSold', 4)]);
+    written = await new Written().start(chain);
+    await written.apply(chain);
+    expect(await written.column('SELECT count(*)::int FROM chain_events')).toEqual([3]);
+    const last = await written.writer.lastEvents([OTHER_CONTRACT]);
+    expect(last.get(OTHER_CONTRACT)).toEqual({ seq: MAX_PLACES + 4, block: 1 });
+  });
 });
 
 describe('a block that is taken back', () => {

@@ -4,7 +4,7 @@ import { keptFrom } from '#indexer/blocks/finality';
 import { KeptBlocks } from '#indexer/blocks/kept-blocks';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
-import type { Block } from '#indexer/reading/raw-chain';
+import { type Block, MAX_LOGS } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } from './chain-cursor';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
@@ -56,11 +56,12 @@ export class EventWriter {
     this.applier = new EventApplier(client, rules.lotteries);
   }
 
-  /** The last event of each contract that has events. */
+  /** The last event of each contract that has events. The second row of a vault's log stands behind later logs. */
   async lastEvents(contracts: string[]): Promise<Map<string, LastEvent>> {
     const { rows } = await this.client.query<Record<'contract' | 'seq' | 'block', string>>(
       `SELECT contract, e.seq, e.block_number AS block FROM unnest($1::text[]) AS c(contract) CROSS JOIN LATERAL (
-         SELECT seq, block_number FROM chain_events e WHERE e.contract = c.contract ORDER BY seq DESC LIMIT 1) e`,
+         SELECT seq, block_number FROM chain_events e
+         WHERE e.contract = c.contract AND e.log_index < ${MAX_LOGS} ORDER BY seq DESC LIMIT 1) e`,
       [contracts],
     );
     return new Map(

@@ -6,6 +6,8 @@ import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { Vault as ERC4626, VaultPool } from '#ledger/adapters/vaults/vault';
+import { outcomeOf } from '#indexer/ledger/decide';
+import type { ChainEvent } from '#indexer/reading/decode';
 import { adapterOf } from './adapter';
 import { adaptersByAddress } from './contract-adapters';
 import { decoderOf } from './decoder';
@@ -101,7 +103,6 @@ describe('an adapter', () => {
         throw new Error('no');
       },
     ],
-    ['returns nothing', () => undefined],
     ['names neither pool nor draw', () => ({ ...whole, poolId: undefined })],
     ['names both', () => ({ ...whole, drawId: 1n })],
     ['has an id of another length', () => ({ ...whole, poolId: `${POOL}00` })],
@@ -116,6 +117,18 @@ describe('an adapter', () => {
     const event = decode()(paid(1n), 0);
     const nothing = { poolId: null, drawId: null, ref: null, account: null, amount: null };
     expect(event).toMatchObject({ kind: 'Paid', seq: 1, ...nothing });
+  });
+
+  it('that returns nothing has said so: of a numbered event the number is kept', () => {
+    returned = (() => undefined) as unknown as typeof returned;
+    const event = decode()(paid(1n), 0) as ChainEvent;
+    expect(event).toMatchObject({ kind: '(nothing)', seq: 1, poolId: null, account: null, amount: null });
+    expect(outcomeOf({ event }, new Map(), { effective: 9, lotteries: new Set() })).toEqual({
+      outcome: 'APPLIED',
+    });
+    const unnumbered = { ...adapterOf(new Vault())!.events.get(paid(1n).topics[0])!, number: undefined };
+    const adapter = { ...adapterOf(new Vault())!, events: new Map([[paid(1n).topics[0], unnumbered]]) };
+    expect(decoderOf(new Map([[CONTRACT, adapter]]))(paid(1n), 0)).toBeUndefined();
   });
 
   it('is compared as the class whose methods it has, and not as one of the same name', () => {

@@ -4,7 +4,13 @@ import type { PoolsBy } from '#ledger/adapters/pool-contract';
 import { standIn } from '#indexer/naming/stand-in';
 import { UnreadableEvents } from '#indexer/reading/block-batch';
 import { isShareKind } from '#indexer/shares/movements';
-import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
+import {
+  type ChainEvent,
+  type DecodeLog,
+  LATEST_TIME_S,
+  NOTHING,
+  type RawLog,
+} from '#indexer/reading/decode';
 import { MONEY_KINDS } from '#indexer/reading/money';
 import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import type { AdaptedEvent, Adapter } from './adapter';
@@ -66,7 +72,8 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
     try {
       const happening = adapted.translate(parameters);
       if ((happening === undefined || isNothing(happening)) && !number) return undefined;
-      return checked(eventOf(log, time, contract, seq, happening!, adapter.poolsBy));
+      if (!happening) return eventOf(log, time, contract, seq, { kind: NOTHING }, 'reference');
+      return checked(eventOf(log, time, contract, seq, happening, adapter.poolsBy));
     } catch (error) {
       // Whoever can make one such event can make many.
       if (!logged.has(adapted))

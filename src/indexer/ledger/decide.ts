@@ -1,5 +1,5 @@
 import type { CircleKind, DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
-import { type ChainEvent, transactionId } from '#indexer/reading/decode';
+import { type ChainEvent, NOTHING, transactionId } from '#indexer/reading/decode';
 import { MOVEMENTS } from '#indexer/reading/money';
 import { isShareKind } from '#indexer/shares/movements';
 
@@ -120,6 +120,7 @@ export function outcomeOf(item: Item, pools: Map<string, PoolState>, rules: Rule
   const { event } = item;
   if (event.blockNumber > rules.effective) return { outcome: 'WAITING' };
   if (event.drawId !== null) return outcomeInDraw(event, rules);
+  if (event.kind === NOTHING) return { outcome: 'APPLIED' };
   // Its adapter failed.
   if (event.poolId === null) return refused('unreadable event');
   const pool = pools.get(event.poolId);

@@ -54,6 +54,9 @@ export interface ChainEvent {
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
 export const LATEST_TIME_S = Date.UTC(9999, 11, 31) / 1000;
 
+/** The kind of a numbered event in which nothing happened: the ledger keeps its number. No event of a contract can be called so. */
+export const NOTHING = '(nothing)' as Kind;
+
 /**
  * @returns undefined for an event that nobody wants to know of, or of a contract that is not ours
  * @throws UnreadableEvents for an event that is laid out otherwise than its adapter says

@@ -1,13 +1,14 @@
 import { eventsAbi } from '#verify/contract/events.abi';
 import { UNNUMBERED, ofName, standIn } from '#verify/contract/names.sql';
 
-/** The kinds of events that name a pool, a draw, or a circle of a pool. */
+/** The kinds of events that name a pool, a draw, or a circle of a pool. In some that are numbered nothing happened. */
 const kindsOf = (id: 'poolId' | 'drawId' | 'circleId'): string =>
   eventsAbi.flatMap(({ name, inputs: [first] }) => (first.name === id ? `'${name}'` : [])).join(', ');
 const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NULL AND e.kind IN (${kindsOf('poolId')})
   OR e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NOT NULL AND e.kind IN (${kindsOf('circleId')})
   OR e.pool_id IS NOT NULL AND e.pool_name IS NOT NULL AND e.draw_id IS NULL AND e.kind = 'PoolOpened'
-  OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
+  OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')})
+  OR e.draw_id IS NULL AND e.pool_id IS NULL AND e.kind = '(nothing)')`;
 /** Who joins a circle without collateral moves nothing, nor do shares that have earned nothing. */
 const MOVES = `(e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND (e.shares IS NULL OR e.amount > 0)
   OR e.kind IN ('Joined', 'Contributed', 'PaidOut', 'CircleRefunded') AND e.amount > 0)`;

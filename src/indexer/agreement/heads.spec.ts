@@ -35,6 +35,17 @@ async function endpoint(
 
 const later = (ms: number): unknown => jest.setSystemTime(Date.now() + ms);
 
+it.each([
+  ['none', null],
+  ['another one', { ...GENESIS, number: '0x7' }],
+])('an endpoint that sends %s as block 0 says that its chain is not supported', async (_, genesis) => {
+  const made = await endpoint('one', 1);
+  made.identity = undefined;
+  jest.spyOn(made.source.rpc, 'batch').mockResolvedValue(['0x1', genesis]);
+  await made.probe();
+  expect([made.identity, made.error?.message]).toEqual([undefined, expect.stringMatching('not supported')]);
+});
+
 describe('heads', () => {
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
   afterEach(() => void jest.useRealTimers());

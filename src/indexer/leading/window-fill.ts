@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { keptFrom } from '#indexer/blocks/finality';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
-import { type BlockBatch, ForkDetected, NodeBehind, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, lacking } from '#indexer/reading/block-batch';
 import { type Block, type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import type { Source } from '#indexer/reading/source';
@@ -100,7 +100,7 @@ export class WindowFill {
     const raw = await rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall), undefined, turn);
     const found: Block[] = [];
     for (const [i, each] of raw.entries()) {
-      if (!each) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
+      if (!each) throw lacking(numbers[i], raw.slice(i).find(Boolean), found.at(-1) ?? behind);
       const header = toBlock(each);
       if (header.number !== numbers[i] || header.hash !== (found.at(-1) ?? behind).parentHash)
         throw new ForkDetected(`a competing block ${numbers[i]} was seen below the cursor`);

@@ -102,8 +102,13 @@ export class WatchedEndpoint {
           patienceMs,
           'reading',
         );
-        if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
-        this.identity = { chainId: chainIdOf(id), genesis: toBlock(genesis).hash };
+        const first = genesis && toBlock(genesis);
+        // Some answer with another one.
+        if (first?.number !== 0)
+          throw new RpcUnavailable(
+            'the endpoint has no block 0: chains that begin with another one are not supported',
+          );
+        this.identity = { chainId: chainIdOf(id), genesis: first.hash };
       }
       const head = await this.tags.head(patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');

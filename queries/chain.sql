@@ -16,4 +16,4 @@ SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, 
 -- src/ledger/chain/chain.sql.ts
 PREPARE chain_state AS
 SELECT state, (beat_at < now() - interval '15 seconds'
-     OR progress_at < now() - interval '20 seconds') AS stale FROM chain_cursor;
+     OR progress_at < now() - interval '20 seconds') AS stale, applied_number::float8 AS block FROM chain_cursor;

@@ -3545,6 +3545,11 @@ export interface components {
              */
             uptime: number;
             services: components["schemas"]["HealthServices"];
+            /**
+             * @description The last block of the chain that the service has applied; null while it is unknown. Of a contract that is loading it may still lack events
+             * @example 4211
+             */
+            block: number | null;
         };
         Liveness: {
             /** @enum {string} */

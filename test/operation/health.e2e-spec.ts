@@ -7,6 +7,7 @@ const UNAVAILABLE = { success: false, error: 'Service unavailable', code: 'unava
 interface Report {
   status: string;
   services: { database: string; blockchain: string; redis: string };
+  block: number | null;
 }
 
 const report = async (app: TestApp): Promise<Report> => (await app.get('/health')).body as Report;
@@ -52,6 +53,7 @@ describe('health', () => {
       timestamp: expect.any(String),
       uptime: expect.any(Number),
       services: { database: 'connected', blockchain: 'disconnected', redis: 'disabled' },
+      block: null,
     });
     expect(Date.parse(body.timestamp as string)).toBeGreaterThanOrEqual(before);
     expect(Number.isInteger(body.uptime)).toBe(true);
@@ -70,7 +72,7 @@ describe('health', () => {
   ])('tells of the indexer: %s, %i s ago: %s', async (state, age, blockchain, status) => {
     const told = await turns(blockchain, () => setChain(state, age));
     const services = { database: 'connected', blockchain, redis: 'disabled' };
-    expect([told.status, told.services]).toEqual([status, services]);
+    expect([told.status, told.services, told.block]).toEqual([status, services, 1]);
   });
 
   it('reports an indexer that is alive but reads nothing', async () => {

@@ -24,7 +24,7 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   whileListed: (change: Partial<Payment>) => Promise<void>;
 }
 
-const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
+const SETTLING = { attempts: 15, firstMs: 500, mostMs: 60_000 };
 
 /** What ends a transaction once its block is final. One that was dropped can still be mined. */
 const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transaction_replaced']);
@@ -54,7 +54,8 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
   };
   try {
     const receipts = await send(payment, { ...options, tell });
-    await change({ state: transaction === undefined ? 'done' : 'mined', attention: undefined });
+    const block = Number(receipts[receipts.length - 1].blockNumber);
+    await change({ state: transaction === undefined ? 'done' : 'mined', block, attention: undefined });
     return receipts;
   } catch (error) {
     const code = isSavingsError(error) ? error.code : 'wallet';
@@ -110,22 +111,25 @@ async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<
 }
 
 /**
- * Waits until the service has seen a payment that is on the chain.
+ * Waits until the service has seen a payment that is on the chain: it has its block, and a deposit that was announced.
  * @returns what becomes of it: `sent` if the chain has taken its block back, undefined if it is not the same any more
  */
 export async function untilSeen(
-  { hash, trace }: Payment,
+  seen: Payment,
   context: Pick<CarryOutOptions, 'wallet' | 'api' | 'config'> & { now: () => Promise<Payment | undefined> },
 ): Promise<'done' | 'sent' | undefined> {
   const { attempts, firstMs, mostMs } = SETTLING;
+  const { hash, trace, state, block = 0 } = seen;
+  const id = transactionOf(seen);
   for (let attempt = 1; attempt <= attempts; attempt++) {
     await rest(backoff(attempt, firstMs, mostMs));
     const payment = await context.now();
-    if (payment?.state !== 'mined' || payment.hash !== hash) return undefined;
+    if (payment?.state !== state || payment.hash !== hash || payment.arrived) return undefined;
     try {
-      const params = { path: { id: transactionOf(payment)! } };
-      const { data } = await context.api.GET('/transactions/by-id/{id}', { params });
-      if (data!.data.status !== 'PENDING') return 'done';
+      const { data: health } = await context.api.GET('/health');
+      const isApplied = (health!.block ?? -1) >= block;
+      if (isApplied && (id === undefined || !(await isPending(context.api, id)))) return 'done';
+      if (id === undefined) continue;
       const { reader } = groundOf(context.wallet, trace!.chainId, context.config);
       await getTransactionReceipt(reader, { hash: hash! });
     } catch (error) {
@@ -133,6 +137,11 @@ export async function untilSeen(
     }
   }
   return undefined;
+}
+
+async function isPending(api: Api, id: string): Promise<boolean> {
+  const { data } = await api.GET('/transactions/by-id/{id}', { params: { path: { id } } });
+  return data!.data.status === 'PENDING';
 }
 
 /** The transaction that the service knows to pay the deposit. */

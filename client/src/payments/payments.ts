@@ -65,6 +65,11 @@ export class Payments {
 
   /** Calls back with the list, now and whenever it changes, in other tabs too. Returns a function that ends it. */
   subscribe(listener: (payments: readonly Payment[]) => void): () => void {
+    // Of an earlier visit, which ended before they had arrived.
+    void this.list().then((list) => {
+      for (const each of list)
+        if (each.state === 'done' && !each.arrived) void this.settle(each, undefined).catch(() => undefined);
+    });
     return this.listed.subscribe(listener);
   }
 
@@ -132,7 +137,8 @@ export class Payments {
   /** To be called when the service is known to have seen the deposit, as by its event. `resume` finds out by itself. */
   async confirmed(transaction: string): Promise<void> {
     for (const payment of await this.list())
-      if (transactionOf(payment) === transaction) await this.after(payment, 'done');
+      if (payment.state === 'mined' && transactionOf(payment) === transaction)
+        await this.after(payment, 'done');
   }
 
   private async run(
@@ -164,7 +170,8 @@ export class Payments {
           Object.assign(running, { payment, begun: true });
           if (!counts) end.signal.throwIfAborted();
           onChange?.(payment);
-          if (payment.state === 'mined') void this.settle(payment, options.wallet).catch(() => undefined);
+          if (payment.state === 'mined' || payment.state === 'done')
+            void this.settle(payment, options.wallet).catch(() => undefined);
           // The wallet has sent what was given up.
           if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(payment, options.wallet);
         },
@@ -212,6 +219,7 @@ export class Payments {
       hash,
       sentAt: Date.now(),
       failure: undefined,
+      arrived: undefined,
       dismissed: undefined,
     } as const;
     const sent = { ...payment, ...now };
@@ -228,10 +236,12 @@ export class Payments {
     if (state === 'sent') this.goOn(payment, wallet);
   }
 
-  /** What becomes of a mined payment, if it is still the same. */
-  private after({ id, hash }: Payment, state: 'done' | 'sent'): Promise<void> {
-    return this.listed.change(id, (stored) =>
-      stored?.state === 'mined' && stored.hash === hash ? { ...stored, state } : undefined,
+  /** What becomes of a payment on the chain, if it is still the same. */
+  private after(payment: Payment, state: 'done' | 'sent'): Promise<void> {
+    return this.listed.change(payment.id, (stored) =>
+      stored?.state === payment.state && stored.hash === payment.hash
+        ? { ...stored, state, arrived: state === 'done' || undefined }
+        : undefined,
     );
   }
 

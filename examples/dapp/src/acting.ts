@@ -34,7 +34,7 @@ export function useActing(
   { payer, address }: Session,
   config: ReadyConfig,
   tokens: Tokens,
-  { isSeen, isFound, lookIntoWallet, state }: Followed,
+  { isSeen, lookIntoWallet, state }: Followed,
   paying: Paying,
   rounds: Rounds,
 ): Acting {
@@ -107,9 +107,6 @@ export function useActing(
         // What the wallet has said holds for its yield alone; of the pool its owner says it too.
         const { owner } = await client.pools.get(id);
         if (owner.address === address.toLowerCase()) await client.pools.update(id, { autoCompound: enabled });
-        await isFound(({ positions: { data } }) =>
-          data.some(({ poolId, compounding }) => poolId === id && compounding === enabled),
-        );
       }),
     cancel: ({ id }) =>
       void run('Cancel the pool', ['Remove the pool'], async () => {

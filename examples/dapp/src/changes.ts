@@ -12,9 +12,6 @@ import {
 /** How long the page waits for the service to see what the chain already has, before it says that it is behind. */
 const SOON_MS = 8_000;
 
-/** How soon to look again for what is on the chain, and has no events. */
-const LOOK_MS = 1_000;
-
 /** How soon to look again at a draw that waits for blocks, of which there are no events. */
 const BLOCKS_MS = 30_000;
 const JITTER_MS = 5_000;
@@ -35,8 +32,6 @@ export interface Followed {
   state: FollowState;
   /** Resolves to whether the condition holds soon; if not, the service is behind, and the page will show it later. */
   isSeen: (holds: (data: Start) => boolean) => Promise<boolean>;
-  /** Like `isSeen`, of what there are no events of. */
-  isFound: (holds: (data: Start) => boolean) => Promise<boolean>;
   /** Looks again into the wallet, which has no events. */
   lookIntoWallet: () => void;
 }
@@ -72,13 +67,8 @@ export function useFollowed({ address, payer }: Session, { token }: ReadyConfig)
       () => true,
       () => false,
     );
-  const isFound = (holds: (data: Start) => boolean): Promise<boolean> => {
-    follower!.refresh();
-    const timer = setInterval(() => follower!.refresh(), LOOK_MS);
-    return isSeen(holds).finally(() => clearInterval(timer));
-  };
   const holdings = data ? holdingsOf(data, inWallet) : undefined;
-  return { follower, holdings, state, isSeen, isFound, lookIntoWallet };
+  return { follower, holdings, state, isSeen, lookIntoWallet };
 }
 
 const NOTHING: FollowState = {

@@ -1,35 +1,26 @@
-import type { Payment, PayOptions, PoolItem, PoolRounds } from '@pooled-savings/client';
+import type { Payment, PayOptions, PoolItem } from '@pooled-savings/client';
 import type { Circle } from './circle-texts.js';
 import { setChainTime } from './clock.js';
 import type { Problem } from './errors.js';
 import type { Progress } from './job.js';
 import type { LocalChain } from './local-chain.js';
 import { TITLES } from './payment-texts.js';
-import type { KnownRounds, Rounds } from './rounds.js';
+import type { Rounds } from './rounds.js';
 import { client } from './session.js';
 
-type Action = PoolRounds['can'][number];
+const KINDS = [
+  'openCircle',
+  'join',
+  'contribute',
+  'claimPayout',
+  'claimRefund',
+  'endRound',
+  'cancelCircle',
+] as const satisfies Payment['kind'][];
+type CircleKind = (typeof KINDS)[number];
 
-/** What each call of a circle takes from what the caller can do. */
-const ACTION_OF = {
-  openCircle: 'open',
-  join: 'join',
-  contribute: 'contribute',
-  claimPayout: 'payout',
-  claimRefund: 'refund',
-  endRound: 'endRound',
-  cancelCircle: 'cancel',
-} as const satisfies Partial<Record<Payment['kind'], Action>>;
-type CircleKind = keyof typeof ACTION_OF;
-type CirclePayment = Extract<Payment, { kind: CircleKind }>;
-
-export const isOfCircle = (payment: Payment): payment is CirclePayment => payment.kind in ACTION_OF;
-
-/** Whether the service has seen it: then the caller cannot do it any more. */
-export function isSeenInCircle({ kind, pool }: CirclePayment, known: KnownRounds): boolean {
-  const rounds = known.get(pool);
-  return rounds === null || (rounds !== undefined && !rounds.can.includes(ACTION_OF[kind]));
-}
+export const isOfCircle = (payment: Payment): payment is Extract<Payment, { kind: CircleKind }> =>
+  (KINDS as readonly Payment['kind'][]).includes(payment.kind);
 
 export interface CircleActions {
   /** Has the circle kept true while it is looked at. Returns a function that ends it. */

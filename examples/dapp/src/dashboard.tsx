@@ -1,4 +1,4 @@
-import { type FollowState, type Payment, isUnderWay } from '@pooled-savings/client';
+import { type FollowState, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActing } from './acting.js';
 import { isOfCircle } from './circle-acting.js';
@@ -12,7 +12,7 @@ import { NewPoolDialog } from './new-pool.js';
 import { usePaying } from './paying.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
-import { useChase, useRounds } from './rounds.js';
+import { useRounds } from './rounds.js';
 import { type ReadyConfig, type Session, callsAt } from './session.js';
 import { tokensOf } from './tokens.js';
 import { WalletNotice } from './wallet-notice.js';
@@ -40,13 +40,11 @@ export function Dashboard({
   const tokens = tokensOf(config, holdings);
   const token = tokens.first;
   const { rounds, known } = useRounds(address, followed.follower, state);
-  const paying = usePaying(session, tokens, data, known);
-  useChase(
-    rounds,
-    paying.payments.flatMap(({ payment, arrived }) =>
-      isOfCircle(payment) && isOnChain(payment) && !arrived ? [payment] : [],
-    ),
-  );
+  const paying = usePaying(session, tokens, (payment) => {
+    // Of some there are no events.
+    if (isOfCircle(payment)) rounds.read(payment.pool);
+    if (payment.kind.endsWith('Compounding') || !state.live) followed.follower?.refresh();
+  });
   const { pools, circles, lottery, create, fund, job, closeJob } = useActing(
     session,
     config,
@@ -134,9 +132,11 @@ export function Dashboard({
             tokens={tokens}
             paying={
               new Map(
-                paying.payments.flatMap(({ payment, arrived }) =>
+                paying.payments.flatMap(({ payment }) =>
                   (payment.kind === 'deposit' && isUnderWay(payment)) ||
-                  (isOfCircle(payment) && !arrived && (isUnderWay(payment) || isOnChain(payment)))
+                  (isOfCircle(payment) &&
+                    !payment.arrived &&
+                    (isUnderWay(payment) || payment.state === 'done'))
                     ? [[payment.pool, () => paying.show(payment.id)]]
                     : [],
                 ),
@@ -210,8 +210,6 @@ export function Dashboard({
     </>
   );
 }
-
-const isOnChain = ({ state }: Payment): boolean => state === 'mined' || state === 'done';
 
 function liveText({ live, unreachable, pausedUntil }: FollowState): string {
   if (pausedUntil) return 'Waiting';

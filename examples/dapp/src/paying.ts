@@ -1,15 +1,6 @@
-import {
-  type PayOptions,
-  type Payment,
-  type PaymentStep,
-  type Start,
-  isSent,
-  isUnderWay,
-} from '@pooled-savings/client';
+import { type PayOptions, type Payment, type PaymentStep, isSent, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isSeenInCircle } from './circle-acting.js';
 import { type Problem, problemOf, textOf } from './errors.js';
-import type { KnownRounds } from './rounds.js';
 import { type Session, client } from './session.js';
 import type { Tokens } from './tokens.js';
 
@@ -31,8 +22,6 @@ export interface ShownPayment {
   readonly problem?: Problem;
   /** It began in another tab or in an earlier visit, and asks the wallet only by a word of its user. */
   readonly waits: boolean;
-  /** Whether it is on the chain, and the service has seen it. */
-  readonly arrived: boolean;
 }
 
 export interface Paying {
@@ -48,12 +37,14 @@ export interface Paying {
   dismiss: (id: string) => void;
 }
 
-/** What is being paid: by this page, in other tabs, and since before a reload. */
+/**
+ * What is being paid: by this page, in other tabs, and since before a reload.
+ * @param onArrived is called once for each payment that the service has seen
+ */
 export function usePaying(
   { address, payer }: Session,
   tokens: Tokens,
-  data: Start | null,
-  known: KnownRounds,
+  onArrived: (payment: Payment) => void,
 ): Paying {
   const [list, setList] = useState<readonly Payment[]>([]);
   const [here, setHere] = useState<ReadonlyMap<string, Running>>(new Map());
@@ -61,8 +52,7 @@ export function usePaying(
   const started = useRef(new Set<string>());
   /** Those that were done before this visit. */
   const old = useRef<ReadonlySet<string>>();
-  const seen = useRef(new Set<string>());
-  const asked = useRef(new Set<string>());
+  const arrived = useRef(new Set<string>());
   const last = useRef<ShownPayment>();
 
   const change = (id: string, what: (now: Running) => Running): void =>
@@ -117,13 +107,6 @@ export function usePaying(
     started.current.delete(id);
     change(id, (now) => ({ ...now, problem }));
   };
-  /** Once it was seen, newer ones may push it out of what the page reads. */
-  const hasArrived = (payment: Payment): boolean => {
-    if (payment.state !== 'mined' && payment.state !== 'done') return false;
-    if (data && isSeen(payment, data, known)) seen.current.add(payment.id);
-    return seen.current.has(payment.id);
-  };
-
   useEffect(
     () =>
       client.payments.subscribe((all) => {
@@ -138,29 +121,14 @@ export function usePaying(
       if (isSent(payment) && !started.current.has(payment.id)) void follow(payment.id);
   }, [list]);
   useEffect(() => {
-    // Done on the chain. Its user has to see no more of it once the service has it, too.
     for (const payment of list)
-      if (data && old.current?.has(payment.id)) {
-        const { id, hash } = payment;
-        if (hasArrived(payment)) void client.payments.dismiss(id);
-        else if (hash && isMoney(payment) && !asked.current.has(id)) {
-          asked.current.add(id);
-          const arrived = ({ status }: { status: string }): void =>
-            void (status === 'CONFIRMED' && client.payments.dismiss(id));
-          client.transactions.byHash(hash).then(arrived, () => undefined);
-        }
+      if (payment.arrived && !arrived.current.has(payment.id)) {
+        arrived.current.add(payment.id);
+        onArrived(payment);
+        // Done before this visit: its user has to see no more of it.
+        if (old.current?.has(payment.id)) void client.payments.dismiss(payment.id);
       }
-  }, [list, data]);
-  useEffect(() => {
-    for (const payment of list)
-      if (
-        payment.state === 'mined' &&
-        payment.kind === 'deposit' &&
-        payment.transaction &&
-        hasArrived(payment)
-      )
-        void client.payments.confirmed(payment.transaction);
-  }, [list, data]);
+  }, [list]);
 
   const payments = list.map((payment): ShownPayment => {
     const { steps, problem } = here.get(payment.id) ?? { steps: payment.step ? [payment.step] : [] };
@@ -168,7 +136,7 @@ export function usePaying(
     const kept = failure && { code: failure.code, text: textOf(failure.code, failure.message) };
     const waits = isUnderWay(payment) && !isSent(payment) && !started.current.has(payment.id);
     const now = payment.state === 'failed' ? (problem ?? kept) : waits ? problem : undefined;
-    return { payment, steps, problem: now, waits, arrived: hasArrived(payment) };
+    return { payment, steps, problem: now, waits };
   });
   // Another tab may have removed what this one shows.
   const found = payments.find(({ payment }) => payment.id === shownId) ?? last.current;
@@ -186,60 +154,3 @@ export function usePaying(
     },
   };
 }
-
-const isMoney = ({ kind }: Payment): boolean =>
-  kind === 'deposit' || kind === 'withdraw' || kind === 'claimYield';
-
-function isSeen(
-  payment: Payment,
-  { transactions, pools, positions, entries, draw }: Start,
-  known: KnownRounds,
-): boolean {
-  switch (payment.kind) {
-    case 'deposit':
-    case 'withdraw':
-    case 'claimYield':
-      return [
-        ...transactions.data,
-        ...pools.data.flatMap(({ recentTransactions }) => recentTransactions),
-      ].some(
-        ({ id, txHash, status }) => status === 'CONFIRMED' && (txHash === payment.hash || isOf(payment, id)),
-      );
-    case 'claimPrize':
-    case 'refund':
-    case 'completeDraw':
-    case 'cancelDraw':
-      return [...entries.data, ...(draw ? [draw] : [])].every(
-        ({ drawId, contract, due }) =>
-          drawId !== payment.drawId || contract !== payment.contract || due !== DUE[payment.kind],
-      );
-    case 'startCompounding':
-    case 'stopCompounding':
-      return positions.data.some(
-        ({ poolId, compounding }) =>
-          poolId === payment.pool && compounding === (payment.kind === 'startCompounding'),
-      );
-    case 'buyTickets':
-      return true;
-    case 'openCircle':
-    case 'join':
-    case 'contribute':
-    case 'endRound':
-    case 'claimPayout':
-    case 'claimRefund':
-    case 'cancelCircle':
-      return (
-        isSeenInCircle(payment, known) || transactions.data.some(({ txHash }) => txHash === payment.hash)
-      );
-  }
-}
-
-const isOf = (payment: Payment, transaction: string): boolean =>
-  payment.kind === 'deposit' && payment.transaction === transaction;
-
-const DUE: Partial<Record<Payment['kind'], string>> = {
-  claimPrize: 'claim',
-  refund: 'refund',
-  completeDraw: 'complete',
-  cancelDraw: 'cancel',
-};

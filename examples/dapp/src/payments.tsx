@@ -14,8 +14,8 @@ interface Context {
 
 /** A payment on its way. Closed, it goes on in the background, and stands in the list of what is under way. */
 export function PaymentDialog({ shown, tokens, explorer, paying }: Context & { shown: ShownPayment }) {
-  const { payment, problem, steps, waits, arrived } = shown;
-  const { id, kind, state, hash } = payment;
+  const { payment, problem, steps, waits } = shown;
+  const { id, kind, state, hash, arrived } = payment;
   const ended = arrived || state === 'failed' || state === 'cancelled';
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [ended]);
@@ -66,7 +66,7 @@ export function PaymentDialog({ shown, tokens, explorer, paying }: Context & { s
 
 /** Where it is, in words. */
 function Status({ shown, token }: { shown: ShownPayment; token: Token | undefined }) {
-  const { payment, waits, arrived } = shown;
+  const { payment, waits } = shown;
   if (payment.attention === 'account')
     return (
       <p class="notice">
@@ -97,7 +97,7 @@ function Status({ shown, token }: { shown: ShownPayment; token: Token | undefine
       return <p>Sent. The chain works on it.</p>;
     case 'mined':
     case 'done':
-      return arrived ? (
+      return payment.arrived ? (
         <p class="result">{resultText(payment, token)}</p>
       ) : (
         <p>
@@ -172,7 +172,7 @@ export function UnderWay({ tokens, paying }: Omit<Context, 'explorer'>) {
   );
 }
 
-function shortStatus({ payment, waits, arrived }: ShownPayment, token: Token | undefined): string {
+function shortStatus({ payment, waits }: ShownPayment, token: Token | undefined): string {
   if (waits) return 'waits for your wallet';
   switch (payment.state) {
     case 'checking':
@@ -183,7 +183,7 @@ function shortStatus({ payment, waits, arrived }: ShownPayment, token: Token | u
       return 'sent';
     case 'mined':
     case 'done':
-      return arrived ? resultText(payment, token) : 'on the chain, the service is catching up';
+      return payment.arrived ? resultText(payment, token) : 'on the chain, the service is catching up';
     case 'cancelled':
       return 'cancelled';
     case 'failed':

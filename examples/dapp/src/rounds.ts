@@ -8,8 +8,6 @@ const BETWEEN_MS = 1_000;
 const JITTER_MS = 300;
 /** How soon to look again for what has no events: somebody who joins without collateral, time that is over. */
 const LOOK_MS = 30_000;
-/** How soon to look for what the chain has. */
-const CHASE_MS = 1_000;
 const MOST_LOOKS = 8;
 
 /** What is known of circles, by pool; null: the caller may not read it, or there is none. */
@@ -111,21 +109,4 @@ export function useRounds(
   useEffect(() => rounds.changed(), [rounds, live]);
   useEffect(() => void (live || rounds.changed()), [rounds, data]);
   return { rounds, known };
-}
-
-/** Reads circles until they show what was paid into them. It is on the chain, so that takes a moment. */
-export function useChase(rounds: Rounds, waiting: readonly { pool: string }[]): void {
-  const pools = [...new Set(waiting.map(({ pool }) => pool))].sort().join();
-  useEffect(() => {
-    if (!pools) return;
-    let pauseMs = CHASE_MS;
-    let timer: ReturnType<typeof setTimeout>;
-    const look = (): void => {
-      for (const pool of pools.split(',')) rounds.read(pool);
-      timer = setTimeout(look, pauseMs);
-      pauseMs = Math.min(LOOK_MS, pauseMs * 1.5);
-    };
-    look();
-    return () => clearTimeout(timer);
-  }, [rounds, pools]);
 }

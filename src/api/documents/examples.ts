@@ -26,6 +26,7 @@ const BY_NAME: Record<string, unknown> = {
   members: 1,
   txHash: HASH_EXAMPLE,
   blockNumber: 4_211,
+  block: 4_211,
   logIndex: 3,
   chainId: 31_337,
   symbol: 'SAVE',

@@ -28,6 +28,13 @@ export class HealthReport {
   @ApiProperty({ format: 'date-time' }) timestamp: string;
   @ApiProperty({ type: 'integer', description: 'Seconds' }) uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description:
+      'The last block of the chain that the service has applied; null while it is unknown. Of a contract that is loading it may still lack events',
+  })
+  block: number | null;
 }
 
 export class Liveness {

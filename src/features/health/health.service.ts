@@ -10,9 +10,9 @@ const REUSE_MS = 500;
 /** The most that a report waits for the database: by default probes wait no longer than a second. */
 const PATIENCE_MS = 700;
 
-type State = [DatabaseStatus, BlockchainStatus];
+type State = [DatabaseStatus, BlockchainStatus, block: number | null];
 /** The indexer's state is in the database, so without it nothing is known. */
-const NOTHING_KNOWN: State = ['disconnected', 'disconnected'];
+const NOTHING_KNOWN: State = ['disconnected', 'disconnected', null];
 
 @Injectable()
 export class HealthService {
@@ -30,7 +30,7 @@ export class HealthService {
   }
 
   async report(): Promise<HealthReport> {
-    const [database, blockchain] = (await within(PATIENCE_MS, this.state())) ?? NOTHING_KNOWN;
+    const [database, blockchain, block] = (await within(PATIENCE_MS, this.state())) ?? NOTHING_KNOWN;
     const redis = this.rateLimits.status;
     const degraded = blockchain === 'disconnected' || redis === 'disconnected';
     return {
@@ -38,6 +38,7 @@ export class HealthService {
       timestamp: new Date().toISOString(),
       uptime: Math.floor(process.uptime()),
       services: { database, blockchain, redis },
+      block,
     };
   }
 
@@ -58,9 +59,10 @@ export class HealthService {
   private async readState(): Promise<State> {
     try {
       const chain = await this.database.read(CHAIN_STATE, {});
-      if (!chain || chain.stale) return ['connected', 'disconnected'];
-      const { state } = chain;
-      return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];
+      if (!chain) return ['connected', 'disconnected', null];
+      const { state, stale, block } = chain;
+      const reads = !stale && (state === 'synced' || state === 'syncing');
+      return ['connected', reads ? state : 'disconnected', block];
     } catch {
       return NOTHING_KNOWN;
     }

@@ -9,10 +9,10 @@ const STALE_PROGRESS_S = 20;
 const STALE = `(beat_at < now() - interval '${STALE_BEAT_S} seconds'
      OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds')`;
 
-export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
+export const CHAIN_STATE = statement<object, { state: string; stale: boolean; block: number }>(
   'chain_state',
   {},
-  `SELECT state, ${STALE} AS stale FROM chain_cursor`,
+  `SELECT state, ${STALE} AS stale, applied_number::float8 AS block FROM chain_cursor`,
 );
 
 /**

@@ -1,8 +1,13 @@
-import { type SavingsClient, type SavingsEvent, isSavingsError } from '@pooled-savings/client';
+import {
+  type SavingsClient,
+  type SavingsEvent,
+  isSavingsError,
+  memoryPayments,
+} from '@pooled-savings/client';
 import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
-import { TEN } from '../../support/app';
+import { TEN, until } from '../../support/app';
 import {
   BrowserWallet,
   PayingBench,
@@ -85,10 +90,20 @@ it('buys tickets', async () => {
   await bench.lottery(bench.owner, 'openDraw', [parseEther('2'), timestamp + 3600n]);
   await bench.atHead();
   expect(await client.buyTickets(3, { wallet })).toHaveLength(2);
-  expect((await client.payments.list())[0]).toMatchObject({ cost: parseEther('6').toString() });
-  await bench.atHead();
+  const arrived = async (of: SavingsClient): Promise<true | undefined> =>
+    (await of.payments.list())[0].arrived;
+  const [bought] = await client.payments.list();
+  expect(bought).toMatchObject({ state: 'done', cost: parseEther('6').toString() });
+  await until(() => arrived(client));
   const { data } = await client.lottery.mine();
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
+  // A page that was left before.
+  const payments = memoryPayments();
+  await payments.put({ ...bought, arrived: undefined });
+  const later = bench.client({ tokens: client.tokens, payments });
+  const end = later.payments.subscribe(() => undefined);
+  await until(() => arrived(later));
+  end();
 });
 
 /** A client whose service is behind the chain: it knows nothing of a withdrawal yet. */

@@ -305,43 +305,13 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replace('lottery=', 'lottery+='),
     CONTRACTS.replace('lottery=', 'lottery++='),
   ],
-  SIWE_DOMAINS: [
-    'https://a.example',
-    'a.example/',
-    'user@a.example',
-    'a.example,*.example.org',
-    'a.example:',
-    'App.example.org',
-    'app.example.org:443',
-    'localhost:80',
-    'a.example:99999',
-    '[0:0::1]:3000',
-  ],
-  CORS_ORIGINS: [
-    'dapp.example.com',
-    'https://app.example.org/',
-    'https://app.example.org/page',
-    'https://App.example.org',
-    'https://app.example.org:443',
-    'https://*.example.org/x',
-    'https://*.example.org',
-    'capacitor://*',
-    'https://a.example,b.example',
-  ],
-  TRUST_PROXY: [
-    '0.0.0.0/0',
-    '::/0',
-    'proxy.internal',
-    '10.0.0.0/33',
-    '10.0.0.0/',
-    '::1/129',
-    '10.0.0.0/8/8',
-    '10.0.0/8',
-    '10.0.0.1,x',
-    '::ffff:10.0.0.1',
-    '0:0:0:0:0:ffff:10.0.0.0/104',
-    'fe80::1%eth0',
-  ],
+  SIWE_DOMAINS: `https://a.example a.example/ user@a.example a.example,*.example.org a.example:
+    App.example.org app.example.org:443 localhost:80 a.example:99999 [0:0::1]:3000`.split(/\s+/),
+  CORS_ORIGINS: `dapp.example.com https://app.example.org/ https://app.example.org/page
+    https://App.example.org https://app.example.org:443 https://*.example.org/x https://*.example.org capacitor://*
+    https://a.example,b.example`.split(/\s+/),
+  TRUST_PROXY: `0.0.0.0/0 ::/0 proxy.internal 10.0.0.0/33 10.0.0.0/ ::1/129 10.0.0.0/8/8 10.0.0/8
+    10.0.0.1,x ::ffff:10.0.0.1 0:0:0:0:0:ffff:10.0.0.0/104 fe80::1%eth0`.split(/\s+/),
 };
 const CASES = Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => [name, value]));
 

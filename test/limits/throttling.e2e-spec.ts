@@ -19,19 +19,10 @@ describe('an unknown path beneath /auth', () => {
   const limitOf = async (url: string): Promise<string | undefined> =>
     (await app.send({ url, headers: { 'x-forwarded-for': '203.0.113.1' } })).headers['x-ratelimit-limit'];
 
-  it.each([
-    '/auth/x',
-    '/%61uth/x',
-    '//auth//x',
-    '/AUTH/x',
-    '/./auth/x',
-    '/x/../auth',
-    '/api/%61pi/auth',
-    '/auth%2fx',
-    '/auth?x=/pools',
-    '/auth/%zz',
-    '/auth%5Cx',
-  ])('counts as sign-in: %s', async (url) => expect(await limitOf(url)).toBe('3'));
+  it.each(
+    `/auth/x /%61uth/x //auth//x /AUTH/x /./auth/x /x/../auth /api/%61pi/auth /auth%2fx
+    /auth?x=/pools /auth/%zz /auth%5Cx`.split(/\s+/),
+  )('counts as sign-in: %s', async (url) => expect(await limitOf(url)).toBe('3'));
 
   it.each(['/authority', '/pools/auth', '/auth/../nowhere', '/x?/auth', '/x%3f/auth'])(
     'is none of these: %s',

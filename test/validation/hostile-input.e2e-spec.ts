@@ -102,23 +102,9 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
   });
 
   it('headers', () => {
-    const names = [
-      'authorization',
-      'content-type',
-      'x-request-id',
-      'x-forwarded-for',
-      'x-forwarded-proto',
-      'forwarded',
-      'origin',
-      'accept',
-      'accept-encoding',
-      'range',
-      'if-none-match',
-      'cookie',
-      'access-control-request-method',
-      'x-http-method-override',
-      'expect-ct',
-    ];
+    const names = `authorization content-type x-request-id x-forwarded-for x-forwarded-proto forwarded
+      origin accept accept-encoding range if-none-match cookie access-control-request-method x-http-method-override
+      expect-ct`.split(/\s+/);
     const target = fc.constantFrom(
       'GET /pools',
       'POST /pools',

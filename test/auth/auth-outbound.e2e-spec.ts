@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import {
   type Address,
   type Hex,
@@ -48,12 +47,7 @@ const byKey = (app: TestApp, wallet: Wallet = newWallet()): Promise<Response> =>
 /** An app that uses these endpoints as its chain. */
 async function withApp<T>(RPC_URL: string, work: (app: TestApp, log: string[]) => Promise<T>): Promise<T> {
   const log: string[] = [];
-  const sink = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      log.push(chunk.toString());
-      done();
-    },
-  });
+  const sink = { write: (line: string) => void log.push(line) };
   const app = new TestApp();
   try {
     await app.start({ RPC_URL }, createLogger('trace', false, sink));

@@ -5,6 +5,7 @@ import { SCHEMA } from '#platform/migrating/schema';
 import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
 import { holdTerms } from '../support/events/event-source';
+import { connectTo } from '../support/database';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];
 const ENDED = (ended: string): unknown => [
@@ -232,8 +233,7 @@ describe('a session', () => {
     await lives(early);
     await lives(late);
     const { Client } = await import('pg');
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
+    const client = await connectTo(app.database.url);
     try {
       // Begins first, takes its number, and commits last.
       await client.query('BEGIN');

@@ -5,7 +5,7 @@ import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '
 import { NO_REF } from '../support/chain/contracts';
 import { UntoldModule } from '../support/chain/foreign-adapters';
 import { NO_FAULTS, faultsOf } from '../support/browser/looks';
-import { PageBench } from '../support/browser/page-bench';
+import { PageBench, done, press } from '../support/browser/page-bench';
 import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
 
 const THOUSAND = parseEther('1000');
@@ -35,13 +35,6 @@ async function signedIn(wallet: TestWallet, viewport: PageOptions['viewport']): 
   const page = await browser.open(bench.dapp.url, { wallet, viewport });
   await enter(page);
   return page;
-}
-const press = (page: Page, name: string): Promise<void> =>
-  page.getByRole('button', { name, exact: true }).click();
-/** Waits for what came of it, and closes the dialog. */
-async function done(page: Page, text: string): Promise<void> {
-  await page.getByRole('dialog').getByText(text).waitFor();
-  await press(page, 'Done');
 }
 const shows = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('[data-pool]').getByText(text).first().waitFor();

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { formatEther, parseEther } from 'viem';
 import { devKey } from '#dev/deploy';
 import { PHONE, type WatchedPage, bePatient, useBrowser } from '../support/browser/browser';
-import { PageBench } from '../support/browser/page-bench';
+import { PageBench, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
@@ -23,8 +23,6 @@ describe('the example page, with service, indexer and chain', () => {
     const page = await browser.open(bench.dapp.url, options);
     return page;
   };
-  const press = (page: Page, name: string | RegExp): Promise<void> =>
-    page.getByRole('button', { name, exact: typeof name === 'string' }).click();
   /** Waits for what came of a job, and closes its dialog. */
   const done = async (page: Page, result: string | RegExp): Promise<void> => {
     await page.getByRole('dialog').getByText(result).waitFor();

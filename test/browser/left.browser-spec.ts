@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
 import { useBrowser } from '../support/browser/browser';
-import { PageBench } from '../support/browser/page-bench';
+import { PageBench, dialog, done, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
@@ -32,10 +32,6 @@ async function signedIn(fields: Partial<TestWallet> = {}): Promise<{ page: Page;
   await page.getByRole('button', { name: 'New pool' }).waitFor();
   return { page, wallet };
 }
-const press = (page: Page, name: string | RegExp): Promise<void> =>
-  page.getByRole('button', { name, exact: typeof name === 'string' }).click();
-const dialog = (page: Page, text: string | RegExp): Promise<void> =>
-  page.getByRole('dialog').getByText(text).waitFor();
 const spent = async ({ account }: TestWallet): Promise<bigint> =>
   THOUSAND - (await bench.tokensOf(account.address));
 describe('a draw', () => {
@@ -67,22 +63,18 @@ describe('a draw', () => {
     // As after two minutes without a block.
     await rpc('evm_increaseTime', 120);
     await press(page, 'Start a one-minute draw');
-    await dialog(page, 'Buy tickets');
-    await press(page, 'Done');
+    await done(page, 'Buy tickets');
     await press(page, /^Buy for 1 /);
-    await dialog(page, 'Good luck!');
-    await press(page, 'Done');
+    await done(page, 'Good luck!');
     await page.locator('[data-field="tickets"]', { hasText: /^1$/ }).waitFor();
     await mine(SHORT_DRAW_BLOCKS);
     await call('closeDraw', await current());
     await mine(2);
     // No event tells of blocks.
     await press(page, 'Pick the winner');
-    await dialog(page, 'The winner is picked');
-    await press(page, 'Done');
+    await done(page, 'The winner is picked');
     await press(page, 'Take 26 TEST');
-    await dialog(page, 'The prize is in your wallet.');
-    await press(page, 'Done');
+    await done(page, 'The prize is in your wallet.');
     expect(await spent(wallet)).toBe(-parseEther('25'));
   });
 
@@ -101,19 +93,16 @@ describe('a draw', () => {
     const { page, wallet } = await signedIn();
     await open('3');
     await press(page, /^Buy for 3 /);
-    await dialog(page, 'Good luck!');
-    await press(page, 'Done');
+    await done(page, 'Good luck!');
     await rpc('evm_increaseTime', 9 * 86_400);
     await rpc('anvil_mine', '0x1');
     // A page that is loaded before that learns of it only with the next change.
     await bench.atHead();
     await page.reload();
     await press(page, 'Cancel the draw');
-    await dialog(page, 'The draw is cancelled. Everyone can take back what they paid.');
-    await press(page, 'Done');
+    await done(page, 'The draw is cancelled. Everyone can take back what they paid.');
     await press(page, 'Take back 3 TEST');
-    await dialog(page, 'Your money is back in your wallet.');
-    await press(page, 'Done');
+    await done(page, 'Your money is back in your wallet.');
     await page.getByText('Cancelled, refunded').waitFor();
     expect(await spent(wallet)).toBe(0n);
   });

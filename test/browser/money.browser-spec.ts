@@ -8,7 +8,7 @@ import {
   bePatient,
   useBrowser,
 } from '../support/browser/browser';
-import { PageBench } from '../support/browser/page-bench';
+import { PageBench, dialog, done, press } from '../support/browser/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
 
@@ -30,10 +30,6 @@ async function signedIn(wallet: TestWallet, options: PageOptions = {}): Promise<
   await page.getByRole('button', { name: 'New pool' }).waitFor();
   return page;
 }
-const press = (page: Page, name: string | RegExp): Promise<void> =>
-  page.getByRole('button', { name, exact: typeof name === 'string' }).click();
-const dialog = (page: Page, text: string | RegExp): Promise<void> =>
-  page.getByRole('dialog').getByText(text).waitFor();
 const card = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('[data-pool]').getByText(text).waitFor();
 /** Creates a pool, up to where the wallet is asked. */
@@ -100,11 +96,9 @@ describe('money in a draw', () => {
     const page = await signedIn(wallet);
     const draw = async (): Promise<void> => {
       await press(page, 'Start a one-minute draw');
-      await dialog(page, 'Buy tickets');
-      await press(page, 'Done');
+      await done(page, 'Buy tickets');
       await press(page, /^Buy for/);
-      await dialog(page, 'Good luck!');
-      await press(page, 'Done');
+      await done(page, 'Good luck!');
       await page.locator('[data-field="tickets"]', { hasText: /^1$/ }).waitFor();
     };
     await draw();
@@ -112,19 +106,16 @@ describe('money in a draw', () => {
     const drawId = await read<bigint>(bench.keeper, 'LotteryPool', lottery, 'currentDraw');
     await execute(bench.keeper, 'LotteryPool', lottery, 'cancelDraw', [drawId]);
     await press(page, 'Take back 1 TEST');
-    await dialog(page, 'Your money is back in your wallet.');
-    await press(page, 'Done');
+    await done(page, 'Your money is back in your wallet.');
     await page.getByText('Cancelled, refunded').waitFor();
     expect(await spent(wallet)).toBe(0n);
 
     await draw();
     await bePatient(page);
     await press(page, 'End the draw now');
-    await dialog(page, 'You have won 26 TEST!');
-    await press(page, 'Done');
+    await done(page, 'You have won 26 TEST!');
     await press(page, 'Take 26 TEST');
-    await dialog(page, 'The prize is in your wallet.');
-    await press(page, 'Done');
+    await done(page, 'The prize is in your wallet.');
     await page.getByText('Won 26 TEST, paid').waitFor();
     expect(await spent(wallet)).toBe(-parseEther('25'));
     expect(await page.getByRole('button', { name: /^Take/ }).count()).toBe(0);
@@ -199,8 +190,7 @@ describe('a payment', () => {
     const page = await signedIn(wallet);
     wallet.rejects = true;
     await newPool(page, '25');
-    await dialog(page, 'You declined in the wallet.');
-    await press(page, 'Close');
+    await done(page, 'You declined in the wallet.', 'Close');
     wallet.rejects = false;
     await mining(false);
     await press(page, 'Pay 25 TEST');
@@ -210,8 +200,7 @@ describe('a payment', () => {
     await replace(wallet, hash, { cancel: true });
     // The deposit can be paid again once the block of the other transaction is final.
     await mine(66);
-    await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
-    await press(page, 'Close');
+    await done(page, 'You have cancelled it in your wallet. Nothing was paid.', 'Close');
     await mining(true);
     await press(page, 'Pay 25 TEST');
     await dialog(page, '25 TEST have arrived.');
@@ -233,8 +222,7 @@ describe('a payment', () => {
     await underWay.getByText('waits for your wallet').waitFor();
     await underWay.getByRole('button', { name: 'Show' }).click();
     await press(page, 'Cancel');
-    await dialog(page, 'Cancelled.');
-    await press(page, 'Close');
+    await done(page, 'Cancelled.', 'Close');
     await underWay.waitFor({ state: 'detached' });
     expect(await spent(wallet)).toBe(0n);
     confirm();
@@ -294,12 +282,10 @@ describe('a pool', () => {
     const page = await signedIn(wallet);
     wallet.rejects = true;
     await newPool(page, '25');
-    await dialog(page, 'You declined in the wallet.');
-    await press(page, 'Close');
+    await done(page, 'You declined in the wallet.', 'Close');
     await press(page, 'Cancel the pool');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the pool' }).click();
-    await dialog(page, 'The pool is gone.');
-    await press(page, 'Done');
+    await done(page, 'The pool is gone.');
     await page.getByText('No pools yet').waitFor();
   });
 });

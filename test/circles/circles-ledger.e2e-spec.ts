@@ -2,14 +2,13 @@ import fc from 'fast-check';
 import { v7 as uuidv7 } from 'uuid';
 import { Replay } from '#indexer/replaying/replay';
 import { CircleSketch, COLLATERAL, CONTRIBUTION } from '../support/circles/circle-sketch';
-import { OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
 import { SEED } from '../support/random';
 import { verify } from '../support/verify/verify-scene';
 
 const THIRD = `0x${'33'.repeat(20)}`;
 const MEMBERS = [SAVER, OTHER, THIRD];
 const POT = CONTRIBUTION * 3n;
-const compact = (id: string): string => id.replaceAll('-', '');
 
 interface Held {
   address: string;

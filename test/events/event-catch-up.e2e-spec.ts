@@ -1,10 +1,10 @@
-import { Client } from 'pg';
 import { cursorText } from '#ledger/outbox/ledger-event';
 import { MOST_READ, MOST_SENT } from '#features/events/catch-ups';
 import { SessionWatch } from '#features/access/session-watch';
 import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
+import { connectTo } from '../support/database';
 
 const app = useApp();
 let user: SignedIn;
@@ -95,8 +95,7 @@ describe('the first stream of a process', () => {
 
 /** A transaction that has an id, and keeps newer ones from readers until it ends. */
 async function freeze(): Promise<{ xid: bigint; go: () => Promise<void> }> {
-  const client = new Client({ connectionString: app.database.url });
-  await client.connect();
+  const client = await connectTo(app.database.url);
   await client.query('BEGIN');
   await client.query('SELECT pg_current_xact_id()');
   // Older ones, of other databases, may still run.

@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { register } from 'prom-client';
 import { createLogger } from '#platform/log/logger';
 import { SessionFeed } from '#features/access/session-feed';
@@ -7,7 +6,7 @@ import { type SignedIn, linesOfRequests, until, useApp } from '../support/app';
 import { EventReader, holdSweeps, holdTerms } from '../support/events/event-source';
 
 const lines: string[] = [];
-const sink = new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) });
+const sink = { write: (line: string) => void lines.push(line) };
 const app = useApp(
   {
     EVENT_STREAMS_PER_USER: '2',

@@ -1,12 +1,11 @@
 import { connect } from '#indexer/leading/leader';
 import type { Kind } from '#ledger/adapters/happening';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
-import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const PAID = 'bbbbbbbb-0000-7000-8000-000000000001';
 const LATE = 'bbbbbbbb-0000-7000-8000-000000000002';
-const compact = (id: string): string => id.replaceAll('-', '');
 const inPool = { poolId: compact(POOL), account: SAVER, amount: '10' };
 const draw = { contract: LOTTERY, drawId: '3' };
 

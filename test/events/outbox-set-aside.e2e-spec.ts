@@ -1,7 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
-import { Writable } from 'node:stream';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { SetAsideRule } from '#ledger/outbox/delivery';
 import type { LedgerEvent } from '#ledger/outbox/ledger-event';
@@ -43,10 +42,7 @@ class Handlers {
 class HandlersModule {}
 
 const lines: string[] = [];
-const logger = pino(
-  { level: 'warn' },
-  new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) }),
-);
+const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
 const app = useApp({}, { modules: [HandlersModule], logger });
 const replicas: NestFastifyApplication[] = [];
 

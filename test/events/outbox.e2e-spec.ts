@@ -4,8 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import pino from 'pino';
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
-import { Writable } from 'node:stream';
+import { type Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { HandlerExplorer } from '#ledger/outbox/handler-explorer';
@@ -16,7 +15,8 @@ import { createApp } from '#api/app.setup';
 import { CONTRACTS, type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
 import { accrue, addTransaction } from '../support/ledger';
 import { hold, readable } from '../support/events/outbox';
-import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
+import { connectTo } from '../support/database';
 
 const ALL = { ...BEGINNING, rows: 1000, events: 1_000_000 };
 
@@ -30,7 +30,6 @@ describe('what is published', () => {
   const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
   const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
   const LATE = 'bbbbbbbb-0000-7000-8000-000000000002';
-  const compact = (id: string): string => id.replaceAll('-', '');
   const chain = new PaperChain();
   let written: Written;
   beforeAll(async () => {
@@ -309,10 +308,7 @@ class ListeningModule {}
 
 /** Lines of the log. */
 const lines: string[] = [];
-const logger = pino(
-  { level: 'warn' },
-  new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) }),
-);
+const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
 
 describe('consumers', () => {
   const app = useApp({}, { modules: [ListeningModule], logger });
@@ -351,8 +347,7 @@ describe('consumers', () => {
   const handled = (): (string | undefined)[] =>
     given.map(({ event }) => (event as { transactionId: string }).transactionId);
   const another = async (): Promise<Client> => {
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
+    const client = await connectTo(app.database.url);
     return client;
   };
   /** As a trigger would write it, but without the ledger's locks, for which such transactions would wait. */

@@ -3,7 +3,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import pino from 'pino';
 import type { AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
 import { type LedgerEvent, TOPICS, cursorText } from '#ledger/outbox/ledger-event';
 import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { type SignedIn, until, useApp } from '../support/app';
@@ -68,10 +67,7 @@ describe('while replicas are replaced', () => {
   /** What the handlers of the present and of the next version were given. */
   const [old, next]: LedgerEvent[][] = [[], []];
   const lines: string[] = [];
-  const logger = pino(
-    { level: 'warn' },
-    new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) }),
-  );
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
   const silent = pino({ level: 'silent' });
   const app = useApp(
     { WEBHOOK_ALLOW_PRIVATE: 'true' },

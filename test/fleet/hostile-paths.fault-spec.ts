@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { PROTECTED } from '../support/endpoints';
+import { raw } from '../support/network/raw';
 import { Fleet, report } from '../support/processes/fleet';
 import { type Caller, HttpClient, named, signIn, tally } from './http';
 
@@ -64,18 +63,9 @@ describe('tricks with paths and headers', () => {
     report('protected paths written otherwise', { requests: answers.length, ...named(tally(answers)) });
   });
 
-  /** Everything that the server sends for these exact bytes, until it closes. */
-  async function raw(bytes: string): Promise<string> {
-    const socket = connect(fleet.replicas[0].port, '127.0.0.1');
-    let received = '';
-    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
-    socket.on('error', () => undefined);
-    socket.write(bytes);
-    await once(socket, 'close');
-    return received;
-  }
+  const sent = (bytes: string): Promise<string> => raw(fleet.replicas[0].port, bytes);
   const request = (target: string, headers: string[] = [], method = 'GET'): Promise<string> =>
-    raw([`${method} ${target} HTTP/1.1`, 'Host: app', 'Connection: close', ...headers, '', ''].join('\r\n'));
+    sent([`${method} ${target} HTTP/1.1`, 'Host: app', 'Connection: close', ...headers, '', ''].join('\r\n'));
   const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
 
   it.each(TRICKS)('%s: no protected data without a token, and every request counts', async (_, trick) => {
@@ -116,7 +106,7 @@ describe('tricks with paths and headers', () => {
     ['NUL in a header', ['X-A: b\0c']],
   ])('a request whose end is not certain is refused: %s', async (_, headers) => {
     const smuggled = `0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: app\r\n\r\n`;
-    const answer = await raw(
+    const answer = await sent(
       [
         'POST /auth/nonce HTTP/1.1',
         'Host: app',

@@ -1,19 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { Writable } from 'node:stream';
 import { MAX_IDLE } from '#platform/http/connections';
 import { HttpSettings } from '#platform/http/http.settings';
 import { createLogger } from '#platform/log/logger';
 import { TestApp, type SignedIn, linesOfRequests } from '../support/app';
 
 const lines: string[] = [];
-const sink = new Writable({
-  write(chunk: Buffer, _encoding, done) {
-    lines.push(chunk.toString());
-    done();
-  },
-});
+const sink = { write: (line: string) => void lines.push(line) };
 const entries = (): Record<string, unknown>[] =>
   lines.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line) as Record<string, unknown>);
 const logger = () => createLogger('info', false, sink);

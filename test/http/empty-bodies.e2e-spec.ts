@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type SignedIn, useApp } from '../support/app';
+import { raw } from '../support/network/raw';
 
 const app = useApp();
 let user: SignedIn;
@@ -16,13 +17,9 @@ interface Told {
 }
 
 /** Sends bytes as they are, because clients of Node mend what they send. */
-async function raw(method: string, path: string, headers: string[], body = ''): Promise<Told> {
-  const socket = connect(app.port!, '127.0.0.1').setEncoding('utf8');
-  let text = '';
-  socket.on('data', (chunk: string) => (text += chunk));
+async function send(method: string, path: string, headers: string[], body = ''): Promise<Told> {
   const head = ['Host: x', `Authorization: Bearer ${user.token}`, 'Connection: close', ...headers];
-  socket.write(`${method} ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`);
-  await once(socket, 'close');
+  const text = await raw(app.port!, `${method} ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`);
   const { code } = JSON.parse(/\{.*\}/s.exec(text)?.[0] ?? '{}') as { code?: string };
   return { status: Number(text.split(' ')[1]), ...(code !== undefined && { code }) };
 }
@@ -67,11 +64,11 @@ describe('a body of length 0 is no body', () => {
         if (path.includes('logout') || path === '/users/me') user = await app.signIn(user.wallet);
       };
       await fresh();
-      const plain = await raw(method, path, []);
+      const plain = await send(method, path, []);
       expect([method, path, plain.status]).not.toEqual([method, path, 415]);
       for (const [[length, headers, body], type] of EMPTY) {
         await fresh();
-        const told = await raw(method, path, [...headers, `Content-Type: ${type}`], body);
+        const told = await send(method, path, [...headers, `Content-Type: ${type}`], body);
         if (told.status !== plain.status || told.code !== plain.code)
           differing.push([method, path, length, type, told, plain]);
       }
@@ -82,7 +79,7 @@ describe('a body of length 0 is no body', () => {
   it('is refused where one is required', async () => {
     for (const [, headers, body] of LENGTHS) {
       const type = 'Content-Type: application/json';
-      const told = await raw('POST', '/pools', [...headers, type], body);
+      const told = await send('POST', '/pools', [...headers, type], body);
       expect(told).toEqual({ status: 400, code: 'validation_failed' });
     }
   });

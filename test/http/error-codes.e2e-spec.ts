@@ -1,7 +1,5 @@
 import { All, BadRequestException, ConflictException, Controller, Module, Param } from '@nestjs/common';
 import { ThrottlerException } from '@nestjs/throttler';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { ApiError } from '#platform/errors/errors';
 import { createLogger } from '#platform/log/logger';
@@ -9,6 +7,7 @@ import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavaila
 import { Public } from '#features/access/auth.guard';
 import { type Response, type SignedIn, TestApp, useApp } from '../support/app';
 import { addCircle, forgetCircles, knowCircles } from '../support/circles/known-circles';
+import { raw } from '../support/network/raw';
 
 /** What modules throw, and no endpoint of the service. */
 @Controller('throwing')
@@ -126,14 +125,8 @@ describe('codes of errors', () => {
     const other = new TestApp();
     await other.start();
     await other.listen();
-    const ask = async (bytes: string): Promise<unknown> => {
-      const socket = connect(other.port!, '127.0.0.1').setEncoding('utf8');
-      let text = '';
-      socket.on('data', (chunk: string) => (text += chunk)).on('error', () => undefined);
-      socket.write(bytes);
-      await once(socket, 'close');
-      return JSON.parse(text.split('\r\n\r\n')[1]);
-    };
+    const ask = async (bytes: string): Promise<unknown> =>
+      JSON.parse((await raw(other.port!, bytes)).split('\r\n\r\n')[1]);
     expect(await ask('nonsense\r\n\r\n')).toMatchObject({ success: false, code: 'bad_request' });
     const long = await ask(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(long).toEqual({

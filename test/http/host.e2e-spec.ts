@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
 import { useApp } from '../support/app';
+import { raw } from '../support/network/raw';
 
 const app = useApp({ CORS_ORIGINS: 'https://app.example.org', RATE_LIMIT_GENERAL: '100' });
 beforeAll(() => app.listen());
@@ -14,11 +12,7 @@ interface Answer {
 
 /** Sends these lines as they are. */
 async function send(...lines: string[]): Promise<Answer> {
-  const socket = connect((app.nest.getHttpServer().address() as AddressInfo).port, '127.0.0.1');
-  let answer = '';
-  socket.on('data', (data) => (answer += data.toString()));
-  socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));
-  await once(socket, 'close');
+  const answer = await raw(app.port!, [...lines, 'Connection: close', '', ''].join('\r\n'));
   const [headers, body] = answer.split('\r\n\r\n');
   return {
     status: Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]),
@@ -132,14 +126,10 @@ it('what is refused counts toward the limits, has the headers of every answer, a
 });
 
 it('the connection goes on, with the next request where it begins', async () => {
-  const socket = connect((app.nest.getHttpServer().address() as AddressInfo).port, '127.0.0.1');
-  let answer = '';
-  socket.on('data', (data) => (answer += data.toString()));
   const post = 'POST /pools HTTP/1.1\r\nHost: a\r\nHost: b\r\nContent-Type: application/json\r\n';
   const inner = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-  socket.write(`${post}Content-Length: ${inner.length}\r\n\r\n${inner}`);
-  socket.write('GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-  await once(socket, 'close');
+  const next = 'GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+  const answer = await raw(app.port!, `${post}Content-Length: ${inner.length}\r\n\r\n${inner}${next}`);
   expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
   expect(answer).not.toContain('"alive"');
 });

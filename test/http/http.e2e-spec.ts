@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect } from 'node:net';
 import { TEN, type SignedIn, TestApp, useApp } from '../support/app';
+import { raw } from '../support/network/raw';
 
 const NOT_FOUND = [404, { success: false, error: 'Not found', code: 'not_found' }];
 
@@ -194,24 +193,14 @@ describe('http', () => {
   });
 
   describe('over a socket', () => {
-    /** Everything the server sends until it closes, for bytes as they are. */
-    async function raw(request: string): Promise<string> {
-      const server = app.nest.getHttpServer();
-      if (!server.listening) await app.nest.listen(0, '127.0.0.1');
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-      let answer = '';
-      socket.on('data', (data) => (answer += data.toString()));
-      socket.write(request);
-      await once(socket, 'close');
-      return answer;
-    }
+    beforeAll(() => app.listen());
     const get = (path: string): Promise<string> =>
-      raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      raw(app.port!, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
 
     it('answers to HEAD have no body, whatever the status', async () => {
       for (const path of ['/health/live', '/pools', '/nope']) {
         const [head, body] = (
-          await raw(`HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+          await raw(app.port!, `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
         ).split('\r\n\r\n');
         expect(head).toMatch(/^content-length: [1-9]\d*$/im);
         expect(body).toBe('');

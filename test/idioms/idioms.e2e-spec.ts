@@ -3,7 +3,6 @@ import { ClassSerializerInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WsAdapter } from '@nestjs/platform-ws';
-import { Writable } from 'node:stream';
 import WebSocket from 'ws';
 import { CursorCodec } from '#platform/answers/cursor';
 import { createLogger } from '#platform/log/logger';
@@ -314,12 +313,7 @@ describe('overrides', () => {
 
 describe('the Logger', () => {
   const lines: string[] = [];
-  const sink = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(chunk.toString());
-      done();
-    },
-  });
+  const sink = { write: (line: string) => void lines.push(line) };
   const logger = createLogger('trace', false, sink);
   const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
   beforeAll(() => logging.listen());

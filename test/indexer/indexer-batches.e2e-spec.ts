@@ -3,25 +3,20 @@ import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import { SEED, generator } from '../support/random';
 import {
-  PaperChain,
   GENESIS,
-  LOTTERY,
-  NEW_LOTTERY,
   OTHER,
-  OTHER_CONTRACT,
+  PaperChain,
   SAVER,
+  type Sketch,
   Written,
+  paperId,
+  randomEvents,
 } from '../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
 const BLOCKS = 40;
 
 type Random = ReturnType<typeof generator>;
-type Sketch = Parameters<PaperChain['add']>[0] extends (infer S)[] | undefined ? S : never;
-
-const id = (kind: string, n: number): string =>
-  `${kind.repeat(8)}-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-const compact = (uuid: string): string => uuid.replaceAll('-', '');
 
 interface Announcement {
   pool: string;
@@ -32,9 +27,9 @@ interface Announcement {
 function announcements(random: Random): Announcement[] {
   let n = 0;
   return [0, 1, 2, 3].map((pool) => ({
-    pool: id('a', pool),
+    pool: paperId('a', pool),
     deposits: Array.from({ length: random(5) }, () => ({
-      id: id('b', (n += 1)),
+      id: paperId('b', (n += 1)),
       amount: `${100 * (1 + random(3))}`,
       at: GENESIS - 3000 + random(9000),
       account: random(4) ? SAVER : OTHER,
@@ -42,50 +37,12 @@ function announcements(random: Random): Announcement[] {
   }));
 }
 
-function randomEvents(random: Random, pools: Announcement[]): Sketch[] {
-  const refs = pools.flatMap(({ deposits }) => deposits.map((deposit) => compact(deposit.id)));
-  return Array.from({ length: random(5) }, (): Sketch => {
-    const poolId = random(12) ? compact(pools[random(pools.length)].pool) : compact(id('f', random(3)));
-    const account = random(4) ? SAVER : OTHER;
-    const contract = random(15) ? undefined : OTHER_CONTRACT;
-    const drawId = `${random(20) ? 1 + random(3) : 2n ** 64n - 1n}`;
-    const lottery = random(20) ? [LOTTERY, NEW_LOTTERY][random(2)] : OTHER_CONTRACT;
-    const money = { poolId, account, ...(contract && { contract }) };
-    const draw = { contract: lottery, drawId };
-    const some: Sketch[] = [
-      {
-        kind: 'Deposited',
-        ...money,
-        amount: `${100 * (1 + random(3))}`,
-        ref: refs[random(2 * refs.length)] ?? null,
-      },
-      {
-        kind: 'Deposited',
-        ...money,
-        amount: `${100 * (1 + random(3))}`,
-        ref: refs[random(2 * refs.length)] ?? null,
-      },
-      { kind: 'Withdrawn', ...money, amount: `${1 + random(300)}` },
-      { kind: 'YieldClaimed', ...money, amount: `${random(9)}` },
-      {
-        kind: 'YieldAccrued',
-        poolId,
-        amount: `${random(99)}`,
-        aprBps: random(2) ? 2 ** 32 - 1 : random(900),
-      },
-      { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + random(9999) },
-      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
-      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
-      { kind: 'PrizeFunded', ...draw, account, amount: `${random(99)}` },
-      { kind: 'DrawClosed', ...draw },
-      { kind: 'DrawCompleted', ...draw, account, amount: `${random(99)}` },
-      { kind: 'DrawCancelled', ...draw },
-      { kind: 'PrizePaid', ...draw, account, amount: `${random(99)}` },
-      { kind: 'Refunded', ...draw, account, amount: `${random(99)}` },
-    ];
-    return some[random(some.length)];
+const eventsOf = (random: Random, pools: Announcement[]): Sketch[] =>
+  randomEvents(random, {
+    pools: pools.map(({ pool }) => pool),
+    refs: pools.flatMap(({ deposits }) => deposits.map(({ id }) => id)),
+    strange: true,
   });
-}
 
 /** Ways in which a chain can reach the database. */
 type Way = (written: Written, chain: PaperChain, pools: Announcement[], random: Random) => Promise<void>;
@@ -129,7 +86,7 @@ const WAYS: Record<string, Way> = {
       const last = written.cursor.number;
       const fork = chain.fork(last);
       for (let i = 0; i < 1 + random(4); i += 1)
-        fork.add(randomEvents(random, pools), random(2500), 1 + random(1e9));
+        fork.add(eventsOf(random, pools), random(2500), 1 + random(1e9));
       await written.apply(fork, Math.min(fork.head.number, written.cursor.number + 1));
       await written.apply(fork);
       await written.rewind(chain.blocks[Math.max(0, last - random(12))]);
@@ -152,7 +109,7 @@ describe('the same chain gives the same rows', () => {
       const confirmations = random(2) * 3;
       const pools = announcements(random);
       const chain = new PaperChain();
-      while (chain.head.number < BLOCKS) chain.add(randomEvents(random, pools), random(400));
+      while (chain.head.number < BLOCKS) chain.add(eventsOf(random, pools), random(400));
       let reference: unknown;
       for (const [name, way] of Object.entries(WAYS)) {
         const written = await new Written().start(chain, confirmations);

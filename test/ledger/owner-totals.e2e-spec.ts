@@ -14,6 +14,7 @@ import {
   rowValues,
 } from '../support/ledger';
 import { differences } from '../support/recount';
+import { pagesOf, planOf } from '../support/plans';
 
 const app = useApp();
 let owner: SignedIn;
@@ -147,14 +148,8 @@ describe('reading costs the same however many pools the caller owns', () => {
   });
 
   /** Pages of PostgreSQL's cache that the statement reads. */
-  async function pages(text: string, values: unknown[]): Promise<number> {
-    const [row] = await app.sql<{ 'QUERY PLAN': any }>(
-      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
-      values,
-    );
-    const [{ Plan: plan }] = row['QUERY PLAN'];
-    return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
-  }
+  const pages = async (text: string, values: unknown[]): Promise<number> =>
+    pagesOf((await planOf((...query) => app.sql(...query), text, values))[0]);
   /** On one connection, which has its catalogue by then: the first reading counts that as well. */
   const ofBoth = async (read: (user: SignedIn) => Promise<number>): Promise<number[]> => {
     await read(heavy);

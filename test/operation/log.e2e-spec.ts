@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { Database } from '#platform/database/database';
 import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
@@ -9,12 +8,7 @@ import { newWallet, siweMessage } from '../support/wallet';
 describe('the log', () => {
   const app = new TestApp();
   const lines: string[] = [];
-  const sink = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(chunk.toString());
-      done();
-    },
-  });
+  const sink = { write: (line: string) => void lines.push(line) };
   beforeAll(() => app.start({}, createLogger('trace', false, sink)));
   afterAll(() => app.stop());
 

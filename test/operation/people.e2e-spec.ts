@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
-import { Client } from 'pg';
 import { Deletions } from '#features/people/deletions';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Fate, KEPT } from './kept';
 import { newHash } from '../support/ledger';
 import { differences } from '../support/recount';
 import { newWallet } from '../support/wallet';
+import { connectTo } from '../support/database';
 
 interface Row {
   kind: string;
@@ -29,6 +29,13 @@ async function exported(user: SignedIn, limit = 500): Promise<Row[]> {
   return rows;
 }
 const remove = (user: SignedIn) => app.send({ method: 'DELETE', url: '/users/me', as: user });
+/** Has nothing of it done until the function is called that it gives, which does it all. */
+function held(): () => Promise<void> {
+  const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+  return async () => {
+    await goOn();
+  };
+}
 const completed = () => until(async () => (await app.sql('SELECT FROM account_deletions')).length === 0);
 
 /** Every column of the database that holds the text, whatever its type. */
@@ -182,16 +189,14 @@ describe('DELETE /users/me', () => {
     const other = await app.signIn();
     const user = await app.signIn();
     const invited = await app.createPool(other, { type: 'cooperative', members: [user.address] });
-    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOn = held();
     expect((await remove(user)).body.data.stays).toBe(false);
     const again = await app.signIn(user.wallet);
     const twice = await app.signIn(user.wallet);
     expect(again.user.createdAt > user.user.createdAt).toBe(true);
     expect(twice.user.createdAt).toBe(again.user.createdAt);
     const made = await app.createPool(again);
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOn();
     expect((await app.get('/users/me', again)).status).toBe(200);
     expect((await app.get(`/pools/${made.id}`, again)).status).toBe(200);
     expect((await app.get(`/pools/${invited.id}`, again)).status).toBe(403);
@@ -200,11 +205,9 @@ describe('DELETE /users/me', () => {
 
   it('takes the row of who has no pool, and comes back after it', async () => {
     const user = await app.signIn();
-    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOn = held();
     expect((await remove(user)).body.data.stays).toBe(false);
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOn();
     for (const who of [user.address, user.user.id]) {
       const places = await holding(who);
       expect(places.filter((place) => fateOf(place) !== 'expires')).toEqual([]);
@@ -231,8 +234,7 @@ describe('DELETE /users/me', () => {
 
   it('leaves no pool that another session makes meanwhile', async () => {
     const user = await app.signIn();
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
+    const client = await connectTo(app.database.url);
     try {
       const make = `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
         ARRAY['{}'], ARRAY[now() + interval '1 second'], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`;
@@ -288,7 +290,7 @@ describe('DELETE /users/me', () => {
   it('goes on after a process that was killed, and holds nobody up', async () => {
     const user = await app.signIn();
     for (let i = 0; i < 45; i++) await app.createPool(user);
-    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOn = held();
     await remove(user);
     // One step, as a process does that is killed then.
     const [{ done }] = await app.sql<{ done: number }>('SELECT go_on_deleting(500, 20) AS done');
@@ -296,9 +298,7 @@ describe('DELETE /users/me', () => {
     const left = async (): Promise<number> =>
       (await app.sql('SELECT FROM pools WHERE owner_id = $1', [user.user.id])).length;
     expect(await left()).toBe(25);
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOn();
     expect(await left()).toBe(0);
   });
 
@@ -357,7 +357,7 @@ describe('DELETE /users/me', () => {
       ]);
     await fill(user, 1, 45);
     await fill(other, 46, 50);
-    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOn = held();
     expect((await remove(user)).body.data.stays).toBe(true);
     await fill(await app.signIn(user.wallet), 51, 52);
     await app.sql('DELETE FROM idempotency_keys WHERE user_id = $1', [user.user.id]);
@@ -371,9 +371,7 @@ describe('DELETE /users/me', () => {
       return Object.values(row);
     };
     expect([done, await counts()]).toEqual([20, [20, 27, 5]]);
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOn();
     expect(await counts()).toEqual([45, 2, 5]);
     await app.sql('DROP TABLE reviews');
   });
@@ -401,7 +399,7 @@ describe('DELETE /users/me', () => {
     await fill(other, 1, 3);
     await fill(user, 1, 45);
     await fill(other, 23, 25);
-    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOn = held();
     expect((await remove(user)).body.data.stays).toBe(true);
     const again = await app.signIn(user.wallet);
     await fill(again, 46, 47);
@@ -413,23 +411,19 @@ describe('DELETE /users/me', () => {
         await app.sql<{ at: number }>('SELECT at FROM shelves WHERE keeper = $1 ORDER BY at', [who.user.id])
       ).map(({ at }) => at);
     expect(await left(user)).toHaveLength(27);
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOn();
     expect([await left(user), await left(other)]).toEqual([
       [46, 47],
       [1, 2, 3, 23, 24, 25],
     ]);
 
     await fill(without, 1, 45);
-    const pause = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    const goOnAgain = held();
     expect((await remove(without)).body.data.stays).toBe(false);
     expect(await left(without)).toHaveLength(45);
     await app.sql('SELECT go_on_deleting(20, 20)');
     expect(await left(without)).toHaveLength(25);
-    pause.mockRestore();
-    await app.nest.get(Deletions).complete();
-    await completed();
+    await goOnAgain();
     expect(await left(without)).toEqual([]);
     expect(await app.sql('SELECT FROM users WHERE id = $1', [without.user.id])).toEqual([]);
     await app.sql('DROP TABLE shelves');

@@ -1,6 +1,6 @@
-import { Client } from 'pg';
 import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
 import { differences } from '../support/recount';
+import { connectTo } from '../support/database';
 
 const app = useApp();
 let user: SignedIn;
@@ -51,8 +51,7 @@ describe('a contract that knows pools by account', () => {
   });
 
   it.each(['COMMIT', 'ROLLBACK'])('waits for another process that is making one: %s', async (end) => {
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
+    const client = await connectTo(app.database.url);
     try {
       await client.query('BEGIN');
       await client.query(

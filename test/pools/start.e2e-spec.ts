@@ -1,10 +1,11 @@
-import { Client } from 'pg';
+import { type Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { MOST_SEEN, ResumePlace } from '#ledger/outbox/resume-place';
 import { type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Received, EventReader, holdSweeps } from '../support/events/event-source';
 import { addTransaction, newHash } from '../support/ledger';
 import { readable } from '../support/events/outbox';
+import { connectTo } from '../support/database';
 
 const PARTS = {
   user: '/users/me',
@@ -61,8 +62,7 @@ const poolsOf = ({ events }: EventReader): string[] =>
 
 /** Writes as another process does, in a transaction that stays open while the test likes. */
 async function transaction(of: TestApp = app): Promise<Client> {
-  const client = new Client({ connectionString: of.database.url, application_name: 'indexer' });
-  await client.connect();
+  const client = await connectTo(of.database.url, { application_name: 'indexer' });
   await client.query('BEGIN');
   await client.query('SELECT pg_current_xact_id()');
   return client;

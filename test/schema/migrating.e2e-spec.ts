@@ -1,9 +1,16 @@
-import { Client } from 'pg';
+import { type Client } from 'pg';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
 import { knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
 import { TestApp, until } from '../support/app';
-import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource, query } from '../support/database';
+import {
+  type TestDatabase,
+  emptyDatabase,
+  freshDatabase,
+  migrationSource,
+  query,
+  connectTo,
+} from '../support/database';
 
 const closes: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -17,8 +24,7 @@ async function database(make: () => Promise<TestDatabase>): Promise<string> {
 }
 
 async function connection(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   closes.push(() => client.end());
   return client;
 }

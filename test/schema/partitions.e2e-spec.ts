@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { type SignedIn, until, useApp } from '../support/app';
-import { migrationSource } from '../support/database';
+import { migrationSource, connectTo } from '../support/database';
 import { accrue, addTransaction } from '../support/ledger';
 import { differences } from '../support/recount';
 
@@ -154,8 +154,7 @@ it('totals follow when rows of several partitions change in one statement', asyn
 });
 
 it('waits while another session keeps the table, without keeping others waiting, and then goes through', async () => {
-  const other = new Client({ connectionString: app.database.url });
-  await other.connect();
+  const other = await connectTo(app.database.url);
   await other.query('BEGIN; SELECT FROM transactions LIMIT 1');
   const before = await belongings();
   const done = split(inDays(500));

@@ -1,10 +1,9 @@
-import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
 import { privileges } from '#platform/migrating/schema';
 import type { Role } from '#dev/settings';
 import { type SignedIn, TestApp } from '../support/app';
-import { migrationSource, query, urlAs } from '../support/database';
+import { migrationSource, query, urlAs, connectTo } from '../support/database';
 
 // That each part can do its work is shown by all other tests: they give API, indexer, verification and replay their
 // accounts. Here is what they cannot do.
@@ -152,8 +151,7 @@ describe('functions', () => {
   });
 
   it('write to our tables, whatever the caller calls his own', async () => {
-    const client = new Client({ connectionString: urlAs(app.database.url, 'operator') });
-    await client.connect();
+    const client = await connectTo(urlAs(app.database.url, 'operator'));
     try {
       await client.query(`CREATE TEMPORARY TABLE owner_totals (LIKE public.owner_totals INCLUDING ALL);
         CREATE TEMPORARY TABLE added (id uuid, owner_id uuid, created_at timestamptz)`);

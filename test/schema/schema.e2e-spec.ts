@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, escapeLiteral } from 'pg';
+import { type Client, escapeLiteral } from 'pg';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import {
@@ -54,7 +54,9 @@ import {
   emptyDatabase,
   freshDatabase,
   migrationSource,
+  connectTo,
 } from '../support/database';
+import { type PlanNode, pagesOf, planOf as explain } from '../support/plans';
 
 const OUTCOMES: Record<EventOutcome, true> = {
   WAITING: true,
@@ -100,8 +102,7 @@ describe('schema', () => {
   /** An empty database of an account without further rights, as managed servers give it. */
   async function ownedDatabase(): Promise<TestDatabase> {
     const database = await emptyDatabase();
-    const admin = new Client({ connectionString: database.url });
-    await admin.connect();
+    const admin = await connectTo(database.url);
     const url = new URL(database.url);
     [url.username, url.password] = [`owner_${url.pathname.slice(1)}`, 'test'];
     await admin.query(`CREATE ROLE ${url.username} LOGIN PASSWORD '${url.password}'`);
@@ -343,19 +344,6 @@ const FEW = 400;
 /** Pages that one scan may read. An index of those tables has more, so reading it from end to end is detected. */
 const FEW_PAGES = 100;
 
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  'Shared Hit Blocks': number;
-  'Shared Read Blocks': number;
-  Plans?: PlanNode[];
-}
-
 describe('a hot statement reads few rows, by index', () => {
   let database: TestDatabase;
   let client: Client;
@@ -365,8 +353,7 @@ describe('a hot statement reads few rows, by index', () => {
   const connect = async (application: 'api' | 'indexer'): Promise<Client> => {
     const settings = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2, limits: LIMITS };
     const { options } = application === 'api' ? pipelinedPoolOptions(settings) : {};
-    const connection = new Client({ connectionString: database.url, application_name: application, options });
-    await connection.connect();
+    const connection = await connectTo(database.url, { application_name: application, options });
     return connection;
   };
 
@@ -617,11 +604,7 @@ describe('a hot statement reads few rows, by index', () => {
     await client.query(`PREPARE ${name} AS ${text}`);
     await client.query('BEGIN');
     try {
-      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name}${list}`,
-      );
-      const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
-      return all(rows[0]['QUERY PLAN'][0].Plan);
+      return await explain((text) => client.query(text).then(({ rows }) => rows), `EXECUTE ${name}${list}`);
     } finally {
       await client.query('ROLLBACK');
       await client.query(`DEALLOCATE ${name}`);
@@ -657,8 +640,7 @@ describe('a hot statement reads few rows, by index', () => {
       (node) => isScan(node) && node['Relation Name'] && !CONSTANT.includes(node['Relation Name']),
     );
     expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
-    const pages = (node: PlanNode): number => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
-    const many = found.filter((node) => touched(node) > FEW || pages(node) > FEW_PAGES);
+    const many = found.filter((node) => touched(node) > FEW || pagesOf(node) > FEW_PAGES);
     expect(many).toEqual([]);
   });
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
@@ -8,6 +7,8 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sql';
 import { createApp } from '#api/app.setup';
 import { TEN, until, useApp } from '../support/app';
+import { connectTo } from '../support/database';
+import { pagesOf, planOf } from '../support/plans';
 
 const app = useApp();
 
@@ -71,8 +72,7 @@ it('needs few statements for many rows, so that it never falls behind', async ()
 });
 
 it('runs in one process at a time, and skips rows that a request has locked', async () => {
-  const client = new Client({ connectionString: app.database.url });
-  await client.connect();
+  const client = await connectTo(app.database.url);
   try {
     await expire(3000);
     const sums = await Promise.all([remover(), remover(), remover()].map((each) => each.sweep()));
@@ -116,26 +116,15 @@ it('goes on after an outage, and stops with the process', async () => {
   expect(await nonces()).toBe(10);
 });
 
-interface Plan {
-  'Shared Hit Blocks': number;
-  'Shared Read Blocks': number;
-}
-
 it('costs no more while a backup keeps every removed row', async () => {
   const { options } = pipelinedPoolOptions(app.environment);
-  const client = new Client({ connectionString: app.database.url, options });
-  const backup = new Client({ connectionString: app.database.url });
-  await client.connect();
-  await backup.connect();
+  const client = await connectTo(app.database.url, { options });
+  const backup = await connectTo(app.database.url);
   await client.query(`PREPARE issue AS ${ISSUE_NONCES.text}`);
   await client.query(`PREPARE remove AS ${REMOVE_EXPIRED_NONCES.text}`);
-  const pages = async (execute: string): Promise<number> => {
-    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${execute}`,
-    );
-    const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
-    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
-  };
+  const ask = (text: string): Promise<unknown[]> => client.query(text).then(({ rows }) => rows);
+  const pages = async (execute: string): Promise<number> =>
+    pagesOf((await planOf(ask, `EXECUTE ${execute}`))[0]);
   const issue = (): Promise<number> => pages(`issue('{${randomBytes(8).toString('hex')}}', '{NULL}')`);
   try {
     const before = await issue();

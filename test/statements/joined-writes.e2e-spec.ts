@@ -11,7 +11,7 @@ import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import { SIGN_IN } from '#features/access/sign-in.sql';
 import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '#features/pools/pools.sql';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
-import { PATIENT } from '../support/database';
+import { PATIENT, connectTo } from '../support/database';
 import { foldOutbox, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { differences } from '../support/recount';
 import { HeldEnds } from '../support/network/held-ends';
@@ -360,8 +360,7 @@ describe('sign-ins in one statement', () => {
 
   it('of a new user who another statement has just added, both get the one user', async () => {
     const address = wallet();
-    const client = new Client({ connectionString: app.database.url });
-    await client.connect();
+    const client = await connectTo(app.database.url);
     try {
       const id = uuidv7();
       await client.query('BEGIN');
@@ -505,8 +504,7 @@ describe('pools that are made at the same time', () => {
       const [user] = users;
       expect(await once([user, user], ['old', 'young'])).toEqual([0, 1]);
       await app.sql(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'old'`);
-      const client = new Client({ connectionString: app.database.url });
-      await client.connect();
+      const client = await connectTo(app.database.url);
       try {
         await client.query('BEGIN');
         await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${user.user.id} held`]);

@@ -1,10 +1,9 @@
-import { Client } from 'pg';
 import { namedStatementSettings } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { TestApp, until } from '../support/app';
-import { PATIENT } from '../support/database';
+import { PATIENT, connectTo } from '../support/database';
 
 interface Asked {
   caller: string;
@@ -55,8 +54,7 @@ describe.each([
   it('run apart, over no more connections, and others do not wait for them', async () => {
     const database = app.nest.get(Database);
     const caller = await app.signIn();
-    const locker = new Client({ connectionString: app.database.url });
-    await locker.connect();
+    const locker = await connectTo(app.database.url);
     await locker.query('CREATE TABLE dear ()');
     await locker.query('BEGIN; LOCK TABLE dear');
     try {

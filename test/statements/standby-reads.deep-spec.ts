@@ -1,11 +1,10 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { ResumePlace } from '#ledger/outbox/resume-place';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
-import { PATIENT, migrationSource, query } from '../support/database';
+import { PATIENT, migrationSource, query, connectTo } from '../support/database';
 import { Proxy } from '../support/network/proxy';
 import { Standby } from '../support/processes/standby';
 
@@ -121,8 +120,7 @@ describe('reads on a standby', () => {
 
   it('name the events that a page knows although no stream gets them yet', async () => {
     // Its id is all that it has: nothing of it is in the log.
-    const old = new Client({ connectionString: primary.url });
-    await old.connect();
+    const old = await connectTo(primary.url);
     await old.query('BEGIN');
     await old.query('SELECT pg_current_xact_id()');
     const id = await create();
@@ -215,8 +213,7 @@ describe('a standby that fails', () => {
 
   it('in one statement costs no read, and the others stay', async () => {
     const hasty = new TestApp();
-    const locker = new Client({ connectionString: primary.url });
-    await locker.connect();
+    const locker = await connectTo(primary.url);
     try {
       await hasty.start({ DATABASE_URL: primary.url, DATABASE_READ_URL: `${standby.url}?lock_timeout=20` });
       await serving(hasty);

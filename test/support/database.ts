@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
+import { Client, type ClientConfig, type QueryResultRow, escapeIdentifier } from 'pg';
 import { type DataSource } from 'typeorm';
 import { Migrator, migrationSource as sourceFor } from '#platform/migrating/migrator';
 import type { TimeLimits } from '#platform/postgres/budget';
@@ -63,8 +63,7 @@ const nameOf = (url: string): string => escapeIdentifier(new URL(url).pathname.s
 
 /** Runs with a connection of its own. */
 export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   return client
     .query<Row>(text)
     .then(({ rows }) => rows)
@@ -147,8 +146,7 @@ async function makeTemplate(client: Client, name: string): Promise<void> {
 
 /** Makes the accounts on a server of a test's own. */
 export async function giveAccounts(url: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   await makeRoles(client, PASSWORD).finally(() => client.end());
 }
 
@@ -181,3 +179,10 @@ export const OBJECTS = `
   WHERE relnamespace = 'public'::regnamespace AND relname NOT LIKE 'migrations%'
     AND (reloptions IS NOT NULL OR relacl IS NOT NULL)
   ORDER BY 1, 2, 3`;
+
+/** A connection of its own, which its caller ends. */
+export async function connectTo(connectionString: string, options: ClientConfig = {}): Promise<Client> {
+  const client = new Client({ connectionString, ...options });
+  await client.connect();
+  return client;
+}

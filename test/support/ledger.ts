@@ -1,6 +1,7 @@
-import { Client } from 'pg';
+import { type Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { TestApp } from './app';
+import { connectTo } from './database';
 
 export interface LedgerRow {
   id: string;
@@ -27,11 +28,8 @@ export const IS_BLOCKED =
   'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
 
 /** A connection of its own. Which row of a total it writes depends on the application's name. */
-export async function connectAs(app: TestApp, application?: string): Promise<Client> {
-  const client = new Client({ connectionString: app.database.url, application_name: application });
-  await client.connect();
-  return client;
-}
+export const connectAs = (app: TestApp, application?: string): Promise<Client> =>
+  connectTo(app.database.url, { application_name: application });
 
 let counter = 0;
 /** A transaction hash that no other call gives. */

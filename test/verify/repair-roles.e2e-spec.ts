@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { type Client } from 'pg';
 import { mending } from '#verify/checks/connection';
 import type { Role } from '#dev/settings';
 import { type SignedIn, TestApp } from '../support/app';
-import { urlAs } from '../support/database';
+import { urlAs, connectTo } from '../support/database';
 import { REPAIRING } from '../support/ledger';
 import { differences } from '../support/recount';
 
@@ -31,8 +31,7 @@ afterEach(async () => expect(await differences(app)).toEqual([]));
 async function as<T>(role: Role | 'service', work: (client: Client) => Promise<T>): Promise<T> {
   const url = new URL(role === 'service' ? app.database.url : urlAs(app.database.url, role));
   if (role === 'service') [url.username, url.password] = [SERVICE, password];
-  const client = new Client({ connectionString: url.href });
-  await client.connect();
+  const client = await connectTo(url.href);
   return work(client).finally(() => client.end());
 }
 const run = (role: Role | 'service', ...texts: string[]): Promise<unknown> =>

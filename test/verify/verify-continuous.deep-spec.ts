@@ -9,7 +9,7 @@ import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { until } from '../support/app';
 import { PaperChain, Written } from '../support/chain/paper-chain';
 import { type Answers, Refused, RpcNode } from '../support/chain/rpc-node';
-import { urlAs } from '../support/database';
+import { urlAs, connectTo } from '../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
@@ -100,8 +100,7 @@ describe('continuous verification', () => {
   const differences = (): Promise<Record<string, number>> => metric('indexer_verify_differences');
   const covered = async (): Promise<number> => (await metric('indexer_verify_covered_ratio')).chain;
   async function corrupt(statement: string): Promise<void> {
-    const client = new Client({ connectionString: written.databaseUrl });
-    await client.connect();
+    const client = await connectTo(written.databaseUrl);
     await client.query(`SET session_replication_role = replica; ${statement}`);
     await client.end();
   }

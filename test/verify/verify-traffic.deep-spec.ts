@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { Client } from 'pg';
-import { exitCode } from '#verify/checks/findings';
+import { type Client } from 'pg';
 import { type SignedIn, TEN, until, useApp } from '../support/app';
-import { urlAs } from '../support/database';
+import { urlAs, connectTo } from '../support/database';
 import { lookUpOnly } from '../support/lists';
 import { SEED } from '../support/random';
 import { perform, step } from '../support/verify/random-ledger';
@@ -39,8 +38,7 @@ async function unlessDeadlocked(client: Client, statement: string): Promise<numb
 
 /** Runs as an account that can switch triggers off, against which the database has no rule. */
 async function corrupt(...statements: string[]): Promise<number> {
-  const client = new Client({ connectionString: app.database.url });
-  await client.connect();
+  const client = await connectTo(app.database.url);
   try {
     await client.query('SET session_replication_role = replica');
     let rows = 0;
@@ -50,51 +48,6 @@ async function corrupt(...statements: string[]): Promise<number> {
     await client.end();
   }
 }
-
-/** What triggers have kept. */
-const kept = async (): Promise<unknown[]> =>
-  Promise.all(
-    [
-      'SELECT id, balance, total_yield, claim_count, pending_balance FROM pools ORDER BY id',
-      'SELECT address, day, sum(claims) AS claims, sum(pending) AS pending FROM account_days GROUP BY 1, 2 ORDER BY 1, 2',
-      'SELECT address, type, sum(count) AS count FROM member_counts GROUP BY 1, 2 HAVING sum(count) <> 0 ORDER BY 1, 2',
-      'SELECT * FROM member_streams ORDER BY 1, 2, 3, 4',
-      `SELECT owner_id, type, sum(active) AS active, sum(yield) AS yield FROM owner_totals GROUP BY 1, 2
-       HAVING sum(pools) <> 0 ORDER BY 1, 2`,
-      'SELECT type, sum(deposited) AS deposited FROM pool_totals GROUP BY 1 HAVING sum(pools) <> 0 ORDER BY 1',
-    ].map((text) => app.sql(text)),
-  );
-
-it(`repairs random ledgers to what triggers have kept, SEED=${SEED}`, async () => {
-  const columns = ['balance', 'total_yield', 'claim_count', 'pending_balance'];
-  const property = fc.asyncProperty(
-    fc.array(step, { minLength: 1, maxLength: 12 }),
-    fc.constantFrom(...columns),
-    async (steps, column) => {
-      const client = new Client({ connectionString: app.database.url });
-      await client.connect();
-      for (const each of steps)
-        await perform(client, users, each).catch((error: { code?: string }) => {
-          if (!['23514', '23503'].includes(error.code ?? '')) throw error;
-        });
-      await client.end();
-      expect((await verified()).differences).toEqual({});
-      const before = await kept();
-      await corrupt(
-        `UPDATE pools SET ${column} = ${column} + 1`,
-        `UPDATE account_days SET claims = claims - 2, pending = 8`,
-        `UPDATE member_counts SET count = 7`,
-        `UPDATE member_streams SET last_id = first_id`,
-        `UPDATE owner_totals SET active = active - 1, yield = 7`,
-        `UPDATE pool_totals SET deposited = 3`,
-      );
-      expect(exitCode(await verified())).toBe(1);
-      expect(exitCode(await verified(true))).toBe(0);
-      expect(await kept()).toEqual(before);
-    },
-  );
-  await fc.assert(property, { numRuns: 4 });
-});
 
 /**
  * Requests, payments, members and accruals, all at once, until the work is done. There is a limit for each
@@ -107,8 +60,7 @@ async function duringTraffic(rounds: number, work: () => Promise<void>): Promise
   const allowed = (): Promise<void> =>
     until(() => !running() || committed < WRITES_PER_VERIFICATION * (verifications + 1));
   const writer = async (name: string, seed: number): Promise<void> => {
-    const client = new Client({ connectionString: app.database.url, application_name: name });
-    await client.connect();
+    const client = await connectTo(app.database.url, { application_name: name });
     const programs = fc.sample(fc.array(step, { minLength: 1, maxLength: 4 }), { numRuns: 1000, seed });
     for (let i = 0; running(); await allowed(), i += 1) {
       const steps = programs[i % programs.length];

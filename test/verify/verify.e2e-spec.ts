@@ -19,6 +19,7 @@ import { type Faults, RpcNode } from '../support/chain/rpc-node';
 import { CORRUPTIONS, DERIVED_TABLES, EXTRA_ROWS, isGiven, rounds } from '../support/verify/verify-cases';
 import { LOTTERY, POOLS_CONTRACT } from '../support/chain/paper-chain';
 import { VerifyScene, verify } from '../support/verify/verify-scene';
+import { planOf, rowsRead } from '../support/plans';
 
 /** `verify-columns` in the deep suite corrupts every column of every table. Here is one of each kind. */
 const scene = new VerifyScene();
@@ -234,13 +235,6 @@ it('reports that it could not check without a database, or when it is stopped', 
   expect(exitCode(stopped)).toBe(2);
 });
 
-interface Plan {
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  Plans?: Plan[];
-}
-
 it('reads what was given since the last trade of a vault a few times, not once for each', async () => {
   const { client } = scene.written;
   const [vault, from, to] = ['ee', 'aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`);
@@ -256,17 +250,12 @@ it('reads what was given since the last trade of a vault a few times, not once f
     );
     await client.query('ANALYZE chain_events');
     const [, query] = OPEN_ROWS.split('CURSOR FOR');
-    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${query}`,
-      [
-        [vault, vault],
-        [from, to],
-      ],
-    );
-    const read = (node: Plan): number =>
-      (node['Relation Name'] === 'chain_events' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
-      (node.Plans ?? []).reduce((sum, each) => sum + read(each), 0);
-    expect(read(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(20 * 2000);
+    const pairs = [
+      [vault, vault],
+      [from, to],
+    ];
+    const plan = await planOf((...asked) => scene.written.sql(...asked), query, pairs);
+    expect(rowsRead(plan, 'chain_events')).toBeLessThan(20 * 2000);
   } finally {
     await client.query('ROLLBACK');
   }

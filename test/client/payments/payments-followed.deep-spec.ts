@@ -7,8 +7,7 @@ import {
 } from '@pooled-savings/client';
 import { type Hash, type Hex, parseGwei } from 'viem';
 import { connect, devAccount } from '#dev/deploy';
-import { TEN } from '../../support/app';
-import { eventually } from '../../support/chain/chain-bench';
+import { TEN, until } from '../../support/app';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
 
 const bench = new PayingBench();
@@ -75,19 +74,8 @@ async function sendDeposit(
 }
 
 const listed = async (of = client): Promise<readonly Partial<Payment>[]> => of.payments.list();
-const shown = (): Promise<unknown> =>
-  eventually(
-    'the node to show it',
-    async () => (await listed())[0].trace?.shown,
-    (found) => found === true,
-  );
-
-const told = (hash: Hash): Promise<unknown> =>
-  eventually(
-    'the service to know',
-    async () => (await listed())[0].told,
-    (found) => found === hash,
-  );
+const shown = (): Promise<void> => until(async () => (await listed())[0].trace?.shown);
+const told = (hash: Hash): Promise<void> => until(async () => (await listed())[0].told === hash);
 
 /** Once the block that shows what became of the first payment is final; before, it is refused. */
 async function payAgain(poolId: string, transaction: string): Promise<unknown> {
@@ -98,7 +86,7 @@ async function payAgain(poolId: string, transaction: string): Promise<unknown> {
     await bench.sql("UPDATE submissions SET check_at = now() - interval '1 second'");
     return (await client.transactions.byId(transaction)).submitted === null;
   };
-  await eventually('the proof', isOpen, Boolean);
+  await until(isOpen);
   return pay();
 }
 
@@ -137,12 +125,8 @@ it.each([
     const { end, hash, other, depositId, poolId } = await bench.held(async () => {
       const sent = await sendDeposit();
       await shown();
-      await eventually(
-        'the indexer to know its nonce',
-        () =>
-          bench.sql<{ nonce: string | null }>('SELECT nonce FROM submissions WHERE hash = $1', [sent.hash]),
-        ([row]) => Boolean(row?.nonce),
-      );
+      const known = 'SELECT FROM submissions WHERE hash = $1 AND nonce IS NOT NULL';
+      await until(async () => (await bench.sql(known, [sent.hash])).length > 0);
       return { ...sent, other: await replace(sent.hash, change(saver.account.address)) };
     });
     expect(await end).toMatchObject({ code, call: 'deposit', hash, replacement: other });
@@ -160,11 +144,7 @@ it('can be paid again after it was reverted', async () => {
   delete wallet.answers.eth_sendTransaction;
   expect(await payAgain(poolId, depositId)).toHaveLength(1);
   await client.transactions.confirmed(depositId);
-  await eventually(
-    'the list to know',
-    () => listed(),
-    ([{ state }]) => state === 'done',
-  );
+  await until(async () => (await listed())[0].state === 'done');
 });
 
 it('says that the chain has lost it', async () => {
@@ -265,11 +245,7 @@ it('can be cancelled while the wallet is open; what the wallet sends after all g
   expect(await paying).toMatchObject({ name: 'AbortError' });
   expect(await listed()).toMatchObject([{ state: 'cancelled' }]);
   answer();
-  await eventually(
-    'the payment to go on',
-    () => listed(),
-    ([{ state }]) => state === 'mined' || state === 'done',
-  );
+  await until(async () => ['mined', 'done'].includes((await listed())[0].state!));
   expect(await client.payments.cancel(id!)).toBe(false);
 });
 
@@ -278,12 +254,7 @@ it('is told in the list, with what the person has to change back in the wallet',
   const stop = client.payments.subscribe(([payment]) => payment && lists.push(payment));
   await bench.held(async () => {
     const { end } = await sendDeposit();
-    const attention = (wanted: unknown): Promise<unknown> =>
-      eventually(
-        `attention ${String(wanted)}`,
-        () => Promise.resolve(lists.at(-1)?.attention),
-        (found) => found === wanted,
-      );
+    const attention = (wanted: unknown): Promise<void> => until(() => lists.at(-1)?.attention === wanted);
     wallet.accounts = [await connect(bench.anvil.url, devAccount(6))];
     await attention('account');
     wallet.accounts = [saver];
@@ -315,12 +286,7 @@ it('follows again what a reorganisation has taken back, until the service has se
   const snapshot = await bench.rpc('evm_snapshot');
   const [{ transactionHash: hash }] = await behind.pay(poolId, { transaction: depositId, wallet });
   const { to, input, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = await saver.getTransaction({ hash });
-  const state = (wanted: string): Promise<unknown> =>
-    eventually(
-      wanted,
-      () => listed(),
-      ([payment]) => payment.state === wanted,
-    );
+  const state = (wanted: string): Promise<void> => until(async () => (await listed())[0].state === wanted);
   await state('mined');
   await bench.rpc('evm_revert', snapshot);
   await state('sent');

@@ -1,7 +1,7 @@
 import { type Payment, type SavingsClient, isSent, memoryPayments } from '@pooled-savings/client';
 import { type Hash, numberToHex } from 'viem';
 import { devAccount, receiptOf } from '#dev/deploy';
-import { eventually } from '../../support/chain/chain-bench';
+import { until } from '../../support/app';
 import { BrowserWallet, PayingBench, newPool as createPool } from '../../support/browser/paying';
 
 const SIGN = 'eth_signTypedData_v4';
@@ -122,17 +122,17 @@ describe('what is on its way is not paid again', () => {
     await bench.held(async () => {
       void client.pay(id, { transaction: depositId, wallet }).catch(failed);
       const isApproving = ({ state, step }: Payment): boolean => state === 'sent' && step === 'approve';
-      const payment = await eventually('the approval', kept, (each) => each && isApproving(each));
+      await until(async () => (await client.payments.list()).some(isApproving));
+      const payment = await kept();
       expect(isSent(payment)).toBe(false);
       await client.payments.cancel(payment.id);
       await page.put(payment);
       const resumed = elsewhere(page).payments.resume(payment.id, { wallet: other });
-      const asks = (): Promise<number> => Promise.resolve(other.count('eth_getTransactionReceipt'));
-      await eventually('a look at it', asks, (count) => count > 0);
+      await until(() => other.count('eth_getTransactionReceipt') > 0);
       expect(other.sent).toBe(0);
       await bench.mine(1);
       // The node has it. Before, a block would come without it.
-      await eventually('the deposit', async () => (await page.list())[0], isSent);
+      await until(async () => isSent((await page.list())[0]));
       await bench.mine(1);
       expect(await resumed).toHaveLength(1);
     });
@@ -170,7 +170,7 @@ describe('a payment that is cancelled', () => {
     expect(await paying).toMatchObject({ name: 'AbortError' });
     answer();
     const count = (): Promise<number> => saver.getTransactionCount({ address: saver.account.address });
-    await eventually('the approval', count, (now) => now > before);
+    await until(async () => (await count()) > before);
     for (let turn = 0; turn < 20; turn++) await count();
     expect([(await kept()).state, wallet.sent]).toEqual(['cancelled', 1]);
   });
@@ -232,12 +232,12 @@ it('is patient with nodes that show nothing, whatever else the account sends, an
   const paying = client.pay(id, { amount: 3n, wallet, signal: end.signal, droppedAfterMs: 4_000 });
   void paying.catch((error: unknown) => (ended = error));
   const searches = (): number => looks.filter(Boolean).length;
-  const receipts = (): Promise<number> => Promise.resolve(wallet.count('eth_getTransactionReceipt'));
-  const moreLooks = async (): Promise<unknown> => {
-    const before = await receipts();
-    return eventually('three looks', receipts, (count) => count >= before + 3);
+  const receipts = (): number => wallet.count('eth_getTransactionReceipt');
+  const moreLooks = (): Promise<void> => {
+    const before = receipts();
+    return until(() => receipts() >= before + 3);
   };
-  await eventually('a look', receipts, Boolean);
+  await until(receipts);
   for (const expected of [1, 3]) {
     await receiptOf(saver, await saver.sendTransaction({ to: OTHER, value: 1n }));
     await moreLooks();

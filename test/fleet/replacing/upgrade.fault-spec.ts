@@ -3,7 +3,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
 import { freePort } from '#dev/postgres-host';
 import { TEN } from '../../support/app';
 import {
@@ -13,6 +12,7 @@ import {
   freshDatabase,
   query,
   urlAs,
+  connectTo,
 } from '../../support/database';
 import { Fleet, report, seconds } from '../../support/processes/fleet';
 import { BUILT, Replica, eventually } from '../../support/processes/processes';
@@ -200,8 +200,7 @@ describe('a database of the last release', () => {
     lap();
 
     // A report that reads a table holds up the migration, and the migration must not hold up requests.
-    const reader = new Client({ connectionString: urlAs(database.url, 'read_only') });
-    await reader.connect();
+    const reader = await connectTo(urlAs(database.url, 'read_only'));
     await reader.query('BEGIN; SELECT count(*) FROM pools');
     let isHeld = true;
     const told = await next.migrate(database.url, 'run', (text) => {

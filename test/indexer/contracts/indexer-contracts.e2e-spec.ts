@@ -7,11 +7,14 @@ import {
   GENESIS,
   LOTTERY,
   NEW_LOTTERY,
-  OTHER,
   POOLS_CONTRACT,
   PaperChain,
   SAVER,
+  type Sketch,
   Written,
+  compact,
+  paperId,
+  randomEvents,
 } from '../../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -19,35 +22,8 @@ const BLOCKS = 40;
 const CONTRACTS = [POOLS_CONTRACT, LOTTERY, NEW_LOTTERY];
 
 type Random = ReturnType<typeof generator>;
-type Sketches = NonNullable<Parameters<PaperChain['add']>[0]>;
-
-const id = (kind: string, n: number): string =>
-  `${kind.repeat(8)}-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-const compact = (uuid: string): string => uuid.replaceAll('-', '');
-const POOLS = [id('a', 1), id('a', 2)];
-
-function someEvents(random: Random): Sketches {
-  return Array.from({ length: random(5) }, () => {
-    const money = { poolId: compact(POOLS[random(2)]), account: random(3) ? SAVER : OTHER };
-    const draw = {
-      contract: [LOTTERY, NEW_LOTTERY][random(2)],
-      drawId: `${1 + random(2)}`,
-      account: money.account,
-    };
-    const some: Sketches = [
-      { kind: 'Deposited', ...money, amount: `${100 * (1 + random(3))}` },
-      { kind: 'Withdrawn', ...money, amount: `${1 + random(300)}` },
-      { kind: 'YieldAccrued', poolId: money.poolId, amount: `${random(99)}`, aprBps: random(900) },
-      { kind: 'YieldClaimed', ...money, amount: `${random(9)}` },
-      { kind: 'DrawOpened', ...draw, account: null, amount: '5', drawTime: GENESIS + random(9999) },
-      { kind: 'TicketsIssued', ...draw, amount: `${1 + random(9)}` },
-      { kind: 'PrizeFunded', ...draw, amount: `${random(99)}` },
-      { kind: 'DrawClosed', ...draw, account: null },
-      { kind: 'DrawCompleted', ...draw, amount: `${random(99)}` },
-    ];
-    return some[random(some.length)];
-  });
-}
+const POOLS = [paperId('a', 1), paperId('a', 2)];
+const someEvents = (random: Random): Sketch[] => randomEvents(random, { pools: POOLS });
 
 /** Reads contracts with the cursor or apart, as the indexer does. */
 class Apart {
@@ -112,8 +88,8 @@ describe('contracts that are read apart', () => {
     open.push(written);
     for (const [i, pool] of POOLS.entries())
       await written.addPool(pool, [
-        { id: id('b', i), amount: '200', at: GENESIS },
-        { id: id('c', i), amount: '300', at: GENESIS - 3000 },
+        { id: paperId('b', i), amount: '200', at: GENESIS },
+        { id: paperId('c', i), amount: '300', at: GENESIS - 3000 },
       ]);
     return written;
   }

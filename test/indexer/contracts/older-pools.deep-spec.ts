@@ -1,10 +1,10 @@
-import { Client } from 'pg';
 import { type Abi, type Address, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
 import { type Response, type SignedIn, TEN, until } from '../../support/app';
 import { useService } from '../../support/chain/chain-bench';
 import { addPool, call, cancelOnceKnown } from '../../support/chain/foreign-pools';
+import { connectTo } from '../../support/database';
 
 const compiled = compile(['test/support/solidity/Coin.sol', 'test/support/solidity/Vaults.sol']);
 
@@ -57,8 +57,7 @@ describe('pools of contracts that name them', () => {
   afterEach(() => bench.leave());
 
   it('one that is made while the contract is first followed is the one that the contract is', async () => {
-    const holder = new Client({ connectionString: bench.database.url });
-    await holder.connect();
+    const holder = await connectTo(bench.database.url);
     const waiting = async (): Promise<number> =>
       (
         await holder.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted

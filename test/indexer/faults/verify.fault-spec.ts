@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { Client } from 'pg';
 import { bytes16 } from '#values/bytes16';
 import type { VerifyReport } from '#verify/checks/findings';
 import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
 import { until } from '../../support/app';
 import { RpcNode } from '../../support/chain/rpc-node';
+import { connectTo } from '../../support/database';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/verify.js');
 
@@ -27,8 +27,7 @@ describe('verification beside an indexer', () => {
     JSON.parse(output.slice(output.indexOf('{'))) as VerifyReport;
 
   async function corrupt(statement: string): Promise<void> {
-    const client = new Client({ connectionString: bench.database.url });
-    await client.connect();
+    const client = await connectTo(bench.database.url);
     await client.query('SET session_replication_role = replica');
     const { rowCount } = await client.query(statement);
     await client.end();

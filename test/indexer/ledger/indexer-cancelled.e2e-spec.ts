@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { standIn } from '#indexer/naming/stand-in';
 import { Replay } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
@@ -10,11 +9,12 @@ import {
   PaperChain,
   SAVER,
   Written,
+  compact,
 } from '../../support/chain/paper-chain';
+import { connectTo } from '../../support/database';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
-const compact = (uuid: string): string => uuid.replaceAll('-', '');
 
 let chain: PaperChain;
 let written: Written;
@@ -171,8 +171,7 @@ describe('a payment into a pool that was cancelled', () => {
 
   it('is never set aside, whoever comes first: the cancelling or the batch', async () => {
     await start();
-    const other = new Client({ connectionString: written.databaseUrl });
-    await other.connect();
+    const other = await connectTo(written.databaseUrl);
     const waiting = async (): Promise<number> =>
       (
         await other.query(
@@ -196,8 +195,7 @@ describe('a payment into a pool that was cancelled', () => {
     await other.query('SELECT pg_advisory_lock(7)');
     const held = written.apply(chain);
     await until(async () => (await waiting()) === 1);
-    const third = new Client({ connectionString: written.databaseUrl });
-    await third.connect();
+    const third = await connectTo(written.databaseUrl);
     const outcome = third.query<{ outcome: string }>('SELECT cancel_pool($1, $2) AS outcome', [POOL, SAVER]);
     await until(async () => (await waiting()) === 2);
     await other.query('SELECT pg_advisory_unlock(7)');

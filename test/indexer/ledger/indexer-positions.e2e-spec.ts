@@ -1,10 +1,9 @@
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { REPAIRING } from '../../support/ledger';
-import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
+import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written, compact } from '../../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const LATE = 'aaaaaaaa-0000-7000-8000-000000000002';
-const compact = (id: string): string => id.replaceAll('-', '');
 const DAY = 86_400;
 
 type Sketch = NonNullable<Parameters<PaperChain['add']>[0]>[number];

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
@@ -7,6 +6,7 @@ import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type PaperBlock, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
 import { type Answers, Refused, RpcNode } from '../../support/chain/rpc-node';
+import { connectTo } from '../../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
@@ -274,8 +274,7 @@ describe('receipts', () => {
     chain.add([{ kind: 'Deposited', poolId: COMPACT, account: SAVER, amount: '1' }], 1, 5);
     await written.apply(chain);
     some.target = honest;
-    const other = new Client({ connectionString: written.databaseUrl });
-    await other.connect();
+    const other = await connectTo(written.databaseUrl);
     try {
       await other.query('BEGIN; SELECT FROM transactions WHERE block_number = 2 FOR UPDATE');
       await rounds(watching, 1);

@@ -4,6 +4,7 @@ import { EventApplier } from '#indexer/ledger/event-applier';
 import { TIE } from '#indexer/naming/pool-names.sql';
 import { NO_FIELDS } from '../../support/chain/adapters';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
+import { planOf, rowsRead } from '../../support/plans';
 
 const CONTRACT = `0x${'ab'.repeat(20)}`;
 const OTHER = `0x${'cd'.repeat(20)}`;
@@ -75,14 +76,8 @@ describe('a contract that is one pool, and was paid much before anybody made the
     await apply(await event(1, 'Deposited', 1));
     expect(await outcomes()).toEqual({ UNKNOWN_POOL: WAITING + 1 });
     const values = [...Array<string[]>(5).fill([CONTRACT]), [WAITING + 1], [0]];
-    const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${TIE}`,
-      values,
-    );
-    const read = (node: Plan): number =>
-      (node['Relation Name'] === 'chain_events' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
-      (node.Plans ?? []).reduce((sum, each) => sum + read(each), 0);
-    expect(read((rows[0]['QUERY PLAN'] as { Plan: Plan }[])[0].Plan)).toBe(0);
+    const plan = await planOf((...query) => client.query(...query).then(({ rows }) => rows), TIE, values);
+    expect(rowsRead(plan, 'chain_events')).toBe(0);
   });
 
   it('has it applied in steps once there is one, what comes meanwhile behind it, and holds up no other pool', async () => {
@@ -119,10 +114,3 @@ describe('a contract that is one pool, and was paid much before anybody made the
     expect(rows).toEqual([{ balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' }]);
   });
 });
-
-interface Plan {
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  Plans?: Plan[];
-}

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
-import { query } from '../../support/database';
+import { query, connectTo } from '../../support/database';
 import { SEED, generator } from '../../support/random';
 import {
   GENESIS,
@@ -12,6 +11,8 @@ import {
   PaperChain,
   SAVER,
   Written,
+  compact,
+  randomEvents,
 } from '../../support/chain/paper-chain';
 
 const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n}`);
@@ -19,34 +20,12 @@ const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n
 const DEPOSITS = POOLS.map((_, n) => `019b76da-a800-7859-834e-057a14d1d20${n}`);
 /** What SavingsPool gives as the reference of such a deposit. */
 const COMPOUNDED = Buffer.from('compound').toString('hex').padEnd(32, '0');
-const compact = (id: string): string => id.replaceAll('-', '');
 
 /** Blocks of everything that moves a pool or a draw, possible or not. */
 function extend(chain: PaperChain, random: (n: number) => number, blocks: number): void {
-  const amount = (): string => `${1 + random(500)}`;
-  for (let i = 0; i < blocks; i += 1) {
-    const pool = random(4);
-    const at = { poolId: compact(POOLS[pool] ?? randomUUID()), account: random(2) ? SAVER : OTHER };
-    const draw = { contract: random(9) ? LOTTERY : NEW_LOTTERY, drawId: `${1 + random(3)}` };
-    chain.add(
-      [
-        {
-          kind: 'Deposited',
-          ...at,
-          amount: random(3) ? amount() : '77',
-          // Yield that is paid in again pays nothing that was announced, whatever its amount.
-          ref: random(4) ? compact(DEPOSITS[pool] ?? randomUUID()) : COMPOUNDED,
-        },
-        { kind: 'Withdrawn', ...at, amount: amount() },
-        { kind: 'YieldAccrued', poolId: at.poolId, amount: amount(), aprBps: random(900) },
-        { kind: 'YieldClaimed', ...at, amount: amount() },
-        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + 50 },
-        { kind: 'TicketsIssued', ...draw, account: at.account, amount: amount() },
-        { kind: 'DrawClosed', ...draw },
-      ].filter(() => random(2)) as Parameters<PaperChain['add']>[0],
-      1 + random(5000),
-    );
-  }
+  // Yield that is paid in again pays nothing that was announced, whatever its amount.
+  const events = { pools: POOLS, refs: [...DEPOSITS, COMPOUNDED] };
+  for (let i = 0; i < blocks; i += 1) chain.add(randomEvents(random, events), 1 + random(5000));
 }
 
 async function write(chain: PaperChain): Promise<Written> {
@@ -55,7 +34,7 @@ async function write(chain: PaperChain): Promise<Written> {
     `INSERT INTO chain_contracts VALUES ('lottery', '${LOTTERY}', 0, 0), ('lottery', '${NEW_LOTTERY}', 1, 0)`,
   );
   for (const [n, id] of POOLS.entries())
-    await written.addPool(id, [{ id: DEPOSITS[n], amount: '77', at: GENESIS }]);
+    await written.addPool(id, [{ id: DEPOSITS[n], amount: '200', at: GENESIS }]);
   return written;
 }
 
@@ -150,8 +129,7 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
       UPDATE transactions SET amount = amount + 1 WHERE status = 'CONFIRMED' AND requested_amount IS NULL`,
     );
     const damaged = await state(ours);
-    const holder = new Client({ connectionString: ours.databaseUrl });
-    await holder.connect();
+    const holder = await connectTo(ours.databaseUrl);
     await holder.query('BEGIN; SELECT FROM pools FOR UPDATE');
     const killed = expect(replay(ours)).rejects.toThrow();
     const others = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'indexer'
@@ -175,7 +153,7 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
         kind: 'Deposited',
         poolId: compact(POOLS[0]),
         account: SAVER,
-        amount: '77',
+        amount: '200',
         ref: COMPOUNDED,
       },
     ]);

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
@@ -111,4 +112,17 @@ export class PageBench {
   tokensOf(address: string): Promise<bigint> {
     return read(this.keeper, 'TestToken', this.deployment.token, 'balanceOf', [address]);
   }
+}
+
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+
+/** Waits until the dialog says so. */
+export const dialog = (page: Page, text: string | RegExp): Promise<void> =>
+  page.getByRole('dialog').getByText(text).waitFor();
+
+/** The same, and closes it. */
+export async function done(page: Page, text: string | RegExp, button = 'Done'): Promise<void> {
+  await dialog(page, text);
+  await press(page, button);
 }

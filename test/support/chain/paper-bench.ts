@@ -12,7 +12,16 @@ import { SyncState } from '#indexer/reporting/sync-state';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { indexerSettings, until } from '../app';
 import { nodeOf } from './chain-node';
-import { GENESIS, LOTTERY, POOLS_CONTRACT, type PaperBlock, PaperChain, SAVER, Written } from './paper-chain';
+import {
+  GENESIS,
+  LOTTERY,
+  POOLS_CONTRACT,
+  type PaperBlock,
+  PaperChain,
+  SAVER,
+  Written,
+  compact,
+} from './paper-chain';
 import { RpcNode } from './rpc-node';
 
 type Sketches = NonNullable<Parameters<PaperChain['add']>[0]>;
@@ -20,7 +29,6 @@ type Payment = Partial<Pick<ChainEvent, 'kind' | 'ref' | 'account'>>;
 
 /** The indexer's own is 500 ms. */
 const POLL_MS = 100;
-const compact = (id: string): string => id.replaceAll('-', '');
 
 /** Indexers in this process, on a chain of paper behind nodes with faults. */
 export class PaperBench {

@@ -30,7 +30,7 @@ export interface PaperBlock extends Block {
 const word = (...parts: (string | number)[]): string =>
   `0x${Buffer.from(parts.join(' ')).toString('hex').slice(-64).padStart(64, '0')}`;
 
-type Sketch = { kind: Kind } & Partial<ChainEvent>;
+export type Sketch = { kind: Kind } & Partial<ChainEvent>;
 
 /** Blocks as the reading side hands them over, without a node: any event, any fork. */
 export class PaperChain {
@@ -81,6 +81,51 @@ export class PaperChain {
     this.blocks.push({ ...block, events });
     return this.head;
   }
+}
+
+/** An id as a contract has it. */
+export const compact = (uuid: string): string => uuid.replaceAll('-', '');
+export const paperId = (kind: string, n: number): string =>
+  `${kind.repeat(8)}-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+
+/**
+ * Everything that moves a pool or a draw, possible or not. Few pools, accounts, draws and amounts, so that they compete.
+ * @param strange whether some are of contracts that have no such events
+ */
+export function randomEvents(
+  random: (below: number) => number,
+  { pools, refs = [], strange = false }: { pools: string[]; refs?: string[]; strange?: boolean },
+): Sketch[] {
+  return Array.from({ length: random(5) }, (): Sketch => {
+    const isStrange = (oneIn: number): boolean => strange && random(oneIn) === 0;
+    const poolId = compact(random(12) ? pools[random(pools.length)] : paperId('f', random(3)));
+    const account = random(4) ? SAVER : OTHER;
+    const draw = {
+      contract: isStrange(20) ? OTHER_CONTRACT : [LOTTERY, NEW_LOTTERY][random(2)],
+      drawId: `${random(20) ? 1 + random(3) : 2n ** 64n - 1n}`,
+    };
+    const money = { poolId, account, ...(isStrange(15) && { contract: OTHER_CONTRACT }) };
+    const ref = refs[random(2 * refs.length + 1)];
+    const deposit = { ...money, amount: `${100 * (1 + random(3))}`, ref: ref ? compact(ref) : null };
+    const aprBps = random(2) ? 2 ** 32 - 1 : random(900);
+    const some: Sketch[] = [
+      { kind: 'Deposited', ...deposit },
+      { kind: 'Deposited', ...deposit },
+      { kind: 'Withdrawn', ...money, amount: `${1 + random(300)}` },
+      { kind: 'YieldClaimed', ...money, amount: `${random(9)}` },
+      { kind: 'YieldAccrued', poolId, amount: `${random(99)}`, aprBps },
+      { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + random(9999) },
+      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
+      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
+      { kind: 'PrizeFunded', ...draw, account, amount: `${random(99)}` },
+      { kind: 'DrawClosed', ...draw },
+      { kind: 'DrawCompleted', ...draw, account, amount: `${random(99)}` },
+      { kind: 'DrawCancelled', ...draw },
+      { kind: 'PrizePaid', ...draw, account, amount: `${random(99)}` },
+      { kind: 'Refunded', ...draw, account, amount: `${random(99)}` },
+    ];
+    return some[random(some.length)];
+  });
 }
 
 /** A database that a chain is written to: one of its own if none is given. */

@@ -1,9 +1,9 @@
-import { Client, type QueryResultRow } from 'pg';
+import { type Client, type QueryResultRow } from 'pg';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from '../app';
-import { type TestDatabase, freshDatabase, urlAs } from '../database';
+import { type TestDatabase, freshDatabase, urlAs, connectTo } from '../database';
 import { Replica, Service, eventually } from './processes';
 
 export interface FleetOptions {
@@ -142,8 +142,7 @@ export class Fleet {
 }
 
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   return work(client).finally(() => client.end());
 }
 

@@ -232,7 +232,6 @@ describe('a session', () => {
     const [early, late] = [await app.signIn(), await app.signIn()];
     await lives(early);
     await lives(late);
-    const { Client } = await import('pg');
     const client = await connectTo(app.database.url);
     try {
       // Begins first, takes its number, and commits last.

@@ -42,14 +42,6 @@ describe('manifests in deploy/', () => {
     .flatMap(manifests)
     .filter(({ apiVersion }) => !NO_SCHEMA.includes(apiVersion));
 
-  it('are there', () => {
-    const kinds = all.map(({ kind }) => kind);
-    for (const kind of ['Deployment', 'Service', 'Job', 'HorizontalPodAutoscaler', 'PodDisruptionBudget'])
-      expect(kinds).toContain(kind);
-    expect(kinds).toEqual(expect.arrayContaining(['NetworkPolicy', 'ServiceMonitor', 'PrometheusRule']));
-    expect(kinds).toEqual(expect.arrayContaining(['Cluster', 'ScheduledBackup']));
-  });
-
   it.each(all.map((manifest) => [`${manifest.kind} ${manifest.metadata?.name}`, manifest] as const))(
     '%s fits its schema',
     (_, manifest) => {

@@ -4,7 +4,9 @@ import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import { SEED, generator } from '../support/random';
 import {
   GENESIS,
+  LOTTERY,
   OTHER,
+  OTHER_CONTRACT,
   PaperChain,
   SAVER,
   type Sketch,

@@ -4,7 +4,7 @@ import { JwtService } from '@nestjs/jwt';
 import { Deletions } from '#features/people/deletions';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Fate, KEPT } from './kept';
-import { newHash } from '../support/ledger';
+import { newHash, LOCK_WAITS } from '../support/ledger';
 import { differences } from '../support/recount';
 import { newWallet } from '../support/wallet';
 import { connectTo } from '../support/database';
@@ -33,7 +33,9 @@ const remove = (user: SignedIn) => app.send({ method: 'DELETE', url: '/users/me'
 function held(): () => Promise<void> {
   const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
   return async () => {
-    await goOn();
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
   };
 }
 const completed = () => until(async () => (await app.sql('SELECT FROM account_deletions')).length === 0);
@@ -161,7 +163,7 @@ describe('DELETE /users/me', () => {
   });
 
   it('leaves what the chain says, and nothing else', async () => {
-    const { user, other, paid, unpaid, cancelled, invited } = await somebody();
+    const { user, other, paid, unpaid, invited } = await somebody();
     const answer = await remove(user);
     expect(answer.body.data).toEqual({ address: user.address, stays: true });
     expect((await app.get('/users/me', user)).status).toBe(401);
@@ -182,7 +184,6 @@ describe('DELETE /users/me', () => {
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([paid.id]);
     expect((await app.get(`/pools/${unpaid.id}`, again)).status).toBe(404);
     expect((await app.get('/webhooks', again)).body.data).toEqual([]);
-    expect(cancelled.id).toBeDefined();
   });
 
   it('leaves nothing of who has no pool, and lets the address begin anew meanwhile', async () => {
@@ -242,12 +243,7 @@ describe('DELETE /users/me', () => {
       // By a clock that is ahead.
       await client.query(make, [user.user.id, CONTRACTS.individual, user.address]);
       const removing = remove(user);
-      const waiting = async (): Promise<boolean> =>
-        (
-          await app.sql(
-            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-          )
-        ).length > 0;
+      const waiting = async (): Promise<boolean> => (await app.sql(LOCK_WAITS)).length > 0;
       await until(waiting);
       await client.query('COMMIT');
       expect((await removing).status).toBe(200);
@@ -313,12 +309,9 @@ describe('DELETE /users/me', () => {
     await app.createPool(user);
     await app.createPool(user, { type: 'cooperative' });
     await remove(user);
+    const ofPools = 'SELECT type FROM pools WHERE owner_id = $1 ORDER BY id';
     const left = async (): Promise<string[]> =>
-      (
-        await app.sql<{ type: string }>('SELECT type FROM pools WHERE owner_id = $1 ORDER BY id', [
-          user.user.id,
-        ])
-      ).map(({ type }) => type);
+      (await app.sql<{ type: string }>(ofPools, [user.user.id])).map(({ type }) => type);
     await until(async () => (await left()).length === 2);
     const other = await app.signIn();
     for (let i = 0; i < 45; i++) await app.createPool(other, { type: 'cooperative' });

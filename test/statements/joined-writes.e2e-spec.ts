@@ -17,6 +17,7 @@ import { differences } from '../support/recount';
 import { HeldEnds } from '../support/network/held-ends';
 import { Proxy } from '../support/network/proxy';
 import { newWallet } from '../support/wallet';
+import { LOCK_WAITS } from '../support/ledger';
 
 const app = useApp();
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -62,12 +63,7 @@ describe('calls of a statement', () => {
   const transactions = async (): Promise<number> =>
     (await admin.query('SELECT DISTINCT xmin::text FROM item')).rowCount!;
   const waiting = async (): Promise<number> =>
-    (
-      await app.sql(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%INTO item%'
-         AND wait_event_type = 'Lock'`,
-      )
-    ).length;
+    (await app.sql(`${LOCK_WAITS} AND query LIKE '%INTO item%'`)).length;
 
   it('that come together are one transaction, up to 32, and each gets the rows of all', async () => {
     const answers = await Promise.all(insert(open(), range(100)));
@@ -272,12 +268,7 @@ describe('sign-ins in one statement', () => {
     (await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).length === 1;
 
   /** Whether a sign-in waits for a lock. */
-  const isBlocked = async (): Promise<boolean> =>
-    (
-      await app.sql(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-    ).length === 1;
+  const isBlocked = async (): Promise<boolean> => (await app.sql(LOCK_WAITS)).length === 1;
 
   it('of a nonce that several use, one succeeds', async () => {
     const [address, other] = [wallet(), wallet()];

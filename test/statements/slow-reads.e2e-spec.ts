@@ -8,6 +8,7 @@ import { SlowReads } from '#platform/statements/slow-reads';
 import { until } from '../support/app';
 import { eventually } from '../support/chain/chain-bench';
 import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';
+import { LOCK_WAITS } from '../support/ledger';
 
 const WIDTH = 4;
 /** Far above what a read takes that is not meant to be slow. */
@@ -89,11 +90,7 @@ describe('slow reads', () => {
   const lock = (): Promise<unknown> => admin.query('BEGIN; LOCK TABLE item');
   const unlock = (): Promise<unknown> => admin.query('COMMIT');
   /** Statements that wait for the lock. */
-  const waiting = async (): Promise<number> =>
-    (
-      await observer.query(`SELECT FROM pg_stat_activity WHERE datname = current_database()
-        AND wait_event_type = 'Lock'`)
-    ).rowCount!;
+  const waiting = async (): Promise<number> => (await observer.query(LOCK_WAITS)).rowCount!;
   const areWaiting = (count: number): Promise<unknown> =>
     eventually(`${count} statements to wait`, waiting, (found) => found === count, 30_000);
   /** All connections are open, and free: none that opens later takes what was meant for several. */

@@ -18,6 +18,7 @@ import type { PoolSize, StatementPool } from '#platform/statements/statement-poo
 import { until } from '../support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';
 import { Proxy } from '../support/network/proxy';
+import { LOCK_WAITS } from '../support/ledger';
 
 const WIDTH = 2;
 const DEPTH = 3;
@@ -74,23 +75,20 @@ describe('pools of statements', () => {
         ({ code }: { code?: string }) => code === '23505',
       ),
     );
-  const connections = async (): Promise<number> => {
+  const pids = async (which = ''): Promise<number[]> => {
     const { rows } = await admin.query<{ pid: number }>(
       `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'
-       AND backend_type = 'client backend'`,
+       AND backend_type = 'client backend' ${which}`,
     );
-    return rows.length;
+    return rows.map(({ pid }) => pid);
   };
+  const connections = async (): Promise<number> => (await pids()).length;
   /** The server may be slow to end those of the test before. */
   const haveConnections = (count: number): Promise<void> =>
     until(async () => (await connections()) === count);
   const stored = async (): Promise<number[]> =>
     (await admin.query<{ id: number }>('SELECT id FROM item ORDER BY id')).rows.map(({ id }) => id);
-  const blocked = async (): Promise<number> =>
-    (
-      await admin.query(`SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-        WHERE datname = current_database() AND NOT granted`)
-    ).rowCount!;
+  const blocked = async (): Promise<number> => (await admin.query(LOCK_WAITS)).rowCount!;
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   /** Numbers of the fulfilled statements. */
   const done = (results: PromiseSettledResult<unknown>[]): number[] =>
@@ -405,15 +403,7 @@ describe('pools of statements', () => {
         holder.release();
         const results = await pending;
         // Waits for everything that still runs.
-        await until(
-          async () =>
-            (
-              await admin.query(
-                `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
-                 AND application_name <> 'admin'`,
-              )
-            ).rowCount === 0,
-        );
+        await until(async () => (await pids(`AND state = 'active'`)).length === 0);
         expect(await stored()).toEqual(done(results).map((i) => ids[i]));
         for (const { status } of results) outcomes[status]++;
         await admin.query('DELETE FROM item');
@@ -570,12 +560,6 @@ describe('pools of statements', () => {
   it('leaves a server that became read-only', async () => {
     const [pipelined] = open({ width: 1 });
     await Promise.all(insert(pipelined, 1));
-    const pids = async (): Promise<number[]> =>
-      (
-        await admin.query<{ pid: number }>(
-          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'`,
-        )
-      ).rows.map(({ pid }) => pid);
     const before = await pids();
     await opened[0].query('SET default_transaction_read_only = on');
     expect(await pipelined.run(INSERT, [2])).toEqual([{ id: 2 }]);
@@ -585,14 +569,7 @@ describe('pools of statements', () => {
 
   describe('while the database moves to another server', () => {
     const SLEEP = { name: 'sleep', text: 'SELECT pg_sleep($1)::text AS value' };
-    const working = async (event: string): Promise<number[]> =>
-      (
-        await admin.query<{ pid: number }>(
-          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'
-           AND wait_event_type = $1`,
-          [event],
-        )
-      ).rows.map(({ pid }) => pid);
+    const working = (event: string): Promise<number[]> => pids(`AND wait_event_type = '${event}'`);
     const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
       promise.then(
         () => undefined,

@@ -27,6 +27,9 @@ export const REPAIRING = `SELECT set_config('savings.repair', pg_current_xact_id
 export const IS_BLOCKED =
   'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
 
+/** A row for each session of the database that waits for a lock. */
+export const LOCK_WAITS = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+
 /** A connection of its own. Which row of a total it writes depends on the application's name. */
 export const connectAs = (app: TestApp, application?: string): Promise<Client> =>
   connectTo(app.database.url, { application_name: application });

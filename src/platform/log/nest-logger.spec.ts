@@ -4,6 +4,7 @@ import { NestLogger } from './nest-logger';
 const lines: string[] = [];
 const write = (line: string): void => void lines.push(line);
 const logger = new NestLogger(createLogger('info', false, { write }));
+const all = new NestLogger(createLogger('trace', false, { write }));
 
 function logged(message: unknown, ...rest: unknown[]): Record<string, unknown> {
   lines.length = 0;
@@ -37,6 +38,23 @@ describe('NestLogger', () => {
     expect(logged('a', 'b', 'Context')).toMatchObject({ msg: 'a b', context: 'Context' });
     expect(logged(class Some {})).toMatchObject({ msg: 'Some' });
     expect(logged(() => 'called')).toMatchObject({ msg: 'called' });
+  });
+
+  it('has levels, data, errors with their causes, and stacks', () => {
+    lines.length = 0;
+    all.log('text', { extra: 2n });
+    all.error('text', new Error('broken', { cause: new Error('deeper') }));
+    all.error(new Error('alone'));
+    all.error('with a stack', new Error('x').stack);
+    for (const level of ['warn', 'debug', 'verbose', 'fatal'] as const) all[level](level);
+    const stack: unknown = expect.stringContaining('at ');
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 'info', msg: 'text', data: { extra: '2' } },
+      { level: 'error', msg: 'text', err: { message: 'broken', stack, cause: { message: 'deeper' } } },
+      { level: 'error', msg: 'alone', err: { stack } },
+      { level: 'error', msg: 'with a stack', stack },
+      ...['warn', 'debug', 'trace', 'fatal'].map((level) => ({ level })),
+    ]);
   });
 
   it('removes secrets, by field name and by form', () => {

@@ -12,6 +12,7 @@ import {
   compact,
 } from '../../support/chain/paper-chain';
 import { connectTo } from '../../support/database';
+import { LOCK_WAITS } from '../../support/ledger';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -41,6 +42,14 @@ const pay = (fields = {}) => {
     account: SAVER,
   };
   return chain.add([{ ...payment, amount: '100', ...fields }]);
+};
+/** A payment comes for the pool that was cancelled. */
+const cancelledAndPaid = async (fields = {}, confirmations = 0) => {
+  await start(confirmations);
+  await cancel();
+  const block = pay(fields);
+  await written.apply(chain);
+  return block;
 };
 const pools = () =>
   written.sql(
@@ -77,10 +86,7 @@ describe('a payment into a pool that was cancelled', () => {
   });
 
   it('brings it back when it is seen, before it counts', async () => {
-    await start(2);
-    await cancel();
-    pay();
-    await written.apply(chain);
+    await cancelledAndPaid({}, 2);
     expect(await pools()).toEqual([{ ...back, status: 'PENDING', pending_balance: '100' }]);
     expect(await cancel()).toBe('not_empty');
     chain.add();
@@ -90,10 +96,7 @@ describe('a payment into a pool that was cancelled', () => {
   });
 
   it('of another account brings it back too: the deposit of its owner is still to be paid', async () => {
-    await start();
-    await cancel();
-    pay({ account: OTHER, amount: '7' });
-    await written.apply(chain);
+    await cancelledAndPaid({ account: OTHER, amount: '7' });
     const rows = await written.sql<{ deposit: string; status: string; balance: string }>(
       `SELECT p.balance, t.status FROM pools p JOIN transactions t ON t.pool_id = p.id ORDER BY t.status`,
     );
@@ -104,10 +107,7 @@ describe('a payment into a pool that was cancelled', () => {
   });
 
   it('counts only in the contract of the pool', async () => {
-    await start();
-    await cancel();
-    pay({ contract: OTHER_CONTRACT });
-    await written.apply(chain);
+    await cancelledAndPaid({ contract: OTHER_CONTRACT });
     await written.apply(chain);
     expect(await pools()).toEqual([]);
     expect(await written.sql('SELECT outcome FROM chain_events')).toEqual([{ outcome: 'UNKNOWN_POOL' }]);
@@ -126,10 +126,7 @@ describe('a payment into a pool that was cancelled', () => {
       drawTime: 1,
     },
   ] as object[])('does not happen by an event that costs nothing: %j', async (free) => {
-    await start();
-    await cancel();
-    pay({ ...free, account: OTHER });
-    await written.apply(chain);
+    await cancelledAndPaid({ ...free, account: OTHER });
     // The search for pools that have appeared since finds none either.
     await written.apply(chain);
     expect(await pools()).toEqual([]);
@@ -155,10 +152,7 @@ describe('a payment into a pool that was cancelled', () => {
   });
 
   it('that a reorganisation takes back leaves the pool, with a payment that is on its way', async () => {
-    await start();
-    await cancel();
-    const block = pay();
-    await written.apply(chain);
+    const block = await cancelledAndPaid();
     await written.rewind(chain.blocks[0]);
     expect(await pools()).toEqual([{ ...back, status: 'PENDING', pending_balance: '100' }]);
     expect(await written.sql('SELECT hash FROM submissions')).toEqual([{ hash: block.events[0].txHash }]);
@@ -172,12 +166,7 @@ describe('a payment into a pool that was cancelled', () => {
   it('is never set aside, whoever comes first: the cancelling or the batch', async () => {
     await start();
     const other = await connectTo(written.databaseUrl);
-    const waiting = async (): Promise<number> =>
-      (
-        await other.query(
-          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        )
-      ).rowCount!;
+    const waiting = async (): Promise<number> => (await other.query(LOCK_WAITS)).rowCount!;
     pay();
     // The cancelling holds the pool; the batch waits for it, and brings the pool back.
     await other.query('BEGIN');

@@ -6,17 +6,20 @@ export const LOTTERY = `0x${'d1'.repeat(20)}`;
 export const LAST_BLOCK = 1000;
 export const LAST_TIME = '2026-03-01T00:00:00.000Z';
 
-/** As if an indexer had read a chain with this contract up to that block. */
-export async function knowLottery(app: TestApp): Promise<void> {
-  await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [LOTTERY]);
-  await app.sql('INSERT INTO chain_facts (chain_id) VALUES (5)');
-  // However slow the machine: the beat is never too old.
-  await app.sql(
+/** As if an indexer had read a chain up to that block. However slow the machine: the beat is never too old. */
+export const knowLastBlock = (app: TestApp): Promise<unknown> =>
+  app.sql(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, head_number,
        state, beat_at, progress_at)
      VALUES (5, '', $1, '', $2, $1, $1, 'synced', 'infinity', 'infinity')`,
     [LAST_BLOCK, LAST_TIME],
   );
+
+/** As if an indexer had read a chain with this contract up to that block. */
+export async function knowLottery(app: TestApp): Promise<void> {
+  await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [LOTTERY]);
+  await app.sql('INSERT INTO chain_facts (chain_id) VALUES (5)');
+  await knowLastBlock(app);
 }
 
 export interface DrawFields {

@@ -1,6 +1,6 @@
 import type { CircleState } from '#values/types';
 import { CONTRACTS, type TestApp } from '../app';
-import { LAST_BLOCK, LAST_TIME } from '../chain/draws';
+import { LAST_TIME, knowLastBlock } from '../chain/draws';
 
 /** As if an indexer had read a chain with a contract of circles up to a block. */
 export async function knowCircles(app: TestApp): Promise<void> {
@@ -12,12 +12,7 @@ export async function knowCircles(app: TestApp): Promise<void> {
   const token = [`0x${'70'.repeat(20)}`, 'SAVE'];
   await app.sql('INSERT INTO chain_facts VALUES (1, 5, $1, $2, 18)', token);
   await app.sql('INSERT INTO chain_tokens VALUES ($3, $1, $2, 18)', [...token, CONTRACTS.rotating]);
-  await app.sql(
-    `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, head_number,
-       state, beat_at, progress_at)
-     VALUES (5, '', $1, '', $2, $1, $1, 'synced', 'infinity', 'infinity')`,
-    [LAST_BLOCK, LAST_TIME],
-  );
+  await knowLastBlock(app);
 }
 
 interface CircleFields {

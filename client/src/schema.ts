@@ -2588,6 +2588,8 @@ export interface components {
             contractCalls: {
                 [key: string]: ("deposit" | "withdraw" | "claim" | "compounding" | "open" | "join" | "contribute" | "payout" | "refund" | "endRound" | "cancel")[];
             };
+            /** @description Contracts that know a pool by its account: its calls are for its owner alone, 403 for members */
+            contractsByAccount: string[];
             signIn: components["schemas"]["SignInRules"];
             /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
             publicStatistics: boolean;

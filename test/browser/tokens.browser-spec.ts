@@ -81,4 +81,31 @@ describe('the example page, where contracts have two tokens', () => {
     await terms.getByText('25 EURC').first().waitFor();
     expect(await terms.getByRole('textbox').first().inputValue()).toBe('25');
   });
+
+  it.each([
+    ['account', [['Deposit'], []]],
+    ['contract', [['Deposit'], ['Deposit']]],
+  ])('offers a deposit to whom the contract lets pay in, where pools are by %s', async (poolsBy, offered) => {
+    await app.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, pools_by, calls)
+       VALUES ('individual', $1, 0, 1, $2, '{"deposit": "", "withdraw": ""}')
+       ON CONFLICT (type, address) DO UPDATE SET pools_by = excluded.pools_by`,
+      [CONTRACTS.individual, poolsBy],
+    );
+    const [owner, member] = [newWallet(), newWallet()];
+    const { id } = await app.createPool(await app.signIn(owner), { members: [member.address] });
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE pool_id = $1`, [id]);
+    const shown: string[][] = [];
+    for (const account of [owner, member]) {
+      const page = await browser.open('about:blank');
+      await injectWallet(page, { account, chainId: 31_337 });
+      await page.goto(dapp.url);
+      await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+      const card = page.locator(`[data-pool="${id as string}"]`);
+      await card.waitFor();
+      const buttons = await card.locator('.actions button').allInnerTexts();
+      shown.push(buttons.filter((text) => text !== 'Cancel the pool'));
+    }
+    expect(shown).toEqual(offered);
+  });
 });

@@ -241,6 +241,7 @@ describe('the configuration', () => {
       token: null,
       contractMinimums: byPoolType(() => null),
       contractCalls: {},
+      contractsByAccount: [],
       contracts: newest,
       furtherContracts: { ...byPoolType(() => []), lottery: [FURTHER] },
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },

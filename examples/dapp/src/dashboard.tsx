@@ -128,6 +128,7 @@ export function Dashboard({
             pools={holdings.pools}
             positions={holdings.positions}
             callsOf={({ contractAddress }) => callsAt(config, contractAddress)}
+            isAccount={({ contractAddress }) => config.contractsByAccount.includes(contractAddress)}
             rounds={known}
             tokens={tokens}
             paying={

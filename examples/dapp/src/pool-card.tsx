@@ -19,10 +19,12 @@ export function PoolCard({
   actions,
   ask,
   calls,
+  isAccount,
 }: {
   pool: PoolItem;
   /** Those that the service builds for its contract. */
   calls: Calls;
+  isAccount: boolean;
   position: Position | undefined;
   token: Token;
   showPayment: (() => void) | undefined;
@@ -39,6 +41,8 @@ export function PoolCard({
   const claimable = BigInt(position?.claimable ?? 0);
   const isMine = ({ from }: { from: string }): boolean => from === address.toLowerCase();
   const others = pending !== undefined && !isMine(pending);
+  // An account's transactions are its owner's, and the first is announced with the pool.
+  const isOthers = isAccount && !pool.recentTransactions.some(isMine);
   const mayCancel = isCancellable(pool, address);
   const can = (call: Calls[number]): boolean => calls.includes(call);
   // At others' contracts nobody knows what can be claimed before it is.
@@ -82,7 +86,8 @@ export function PoolCard({
           <dd data-field="claimable">{amountText(claimable, token)}</dd>
         </div>
       </dl>
-      {!can('deposit') && (
+      {isOthers && <p class="hint">The money here is its owner's, who alone pays in and takes out.</p>}
+      {!can('deposit') && !isOthers && (
         <p class="hint own-calls">
           Its contract <code title={pool.contractAddress}>{shortAddress(pool.contractAddress)}</code> has
           calls of its own, which this page does not know. Pay in and take out there; here you see what comes
@@ -108,7 +113,7 @@ export function PoolCard({
             </button>
           )
         )}
-        {can('deposit') && !pending && !showPayment && (
+        {can('deposit') && !isOthers && !pending && !showPayment && (
           <button type="button" onClick={() => ask('deposit')}>
             Deposit
           </button>

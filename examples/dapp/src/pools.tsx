@@ -39,6 +39,7 @@ export function Pools({
   pools,
   positions,
   callsOf,
+  isAccount,
   rounds,
   tokens,
   paying,
@@ -53,6 +54,8 @@ export function Pools({
   positions: ReadonlyMap<string, Position>;
   /** The calls that the service builds for a pool. */
   callsOf: (pool: PoolItem) => Calls;
+  /** Whether its contract knows a pool as the account of its owner, who alone has its calls. */
+  isAccount: (pool: PoolItem) => boolean;
   rounds: KnownRounds;
   tokens: Tokens;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
@@ -100,7 +103,13 @@ export function Pools({
               onCancelPool={isCancellable(pool, address) ? () => ask({ pool, what: 'cancel' }) : undefined}
             />
           ) : (
-            <PoolCard {...shared} calls={calls} actions={actions} ask={(what) => ask({ pool, what })} />
+            <PoolCard
+              {...shared}
+              calls={calls}
+              isAccount={isAccount(pool)}
+              actions={actions}
+              ask={(what) => ask({ pool, what })}
+            />
           );
         })}
       </ul>

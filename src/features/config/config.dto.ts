@@ -125,6 +125,12 @@ export class ClientConfig {
       'By the address of each contract, the calls that the service builds for its pools (`/pools/{id}/calls/…`), once the indexer has read it. What is not among them a wallet has to be told elsewhere',
   })
   contractCalls: Record<string, PoolCall[]>;
+  @ApiProperty({
+    ...ADDRESSES,
+    description:
+      'Contracts that know a pool by its account: its calls are for its owner alone, 403 for members',
+  })
+  contractsByAccount: string[];
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
   @ApiProperty({
     description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',

@@ -11,10 +11,7 @@ import { WalletChain } from './wallet-chain';
 @Injectable()
 export class ClientConfigService implements OnApplicationBootstrap {
   private readonly logger = new Logger(ClientConfigService.name);
-  private readonly settings: Omit<
-    ClientConfig,
-    'chainId' | 'chain' | 'token' | 'contractTokens' | 'contractMinimums' | 'contractCalls'
-  >;
+  private readonly settings: Omit<ClientConfig, keyof Awaited<ReturnType<WalletChain['read']>>>;
 
   constructor(
     private readonly chain: WalletChain,

@@ -25,14 +25,21 @@ export class WalletChain {
   async read(): Promise<
     Pick<
       ClientConfig,
-      'chainId' | 'chain' | 'token' | 'contractTokens' | 'contractMinimums' | 'contractCalls'
+      | 'chainId'
+      | 'chain'
+      | 'token'
+      | 'contractTokens'
+      | 'contractMinimums'
+      | 'contractCalls'
+      | 'contractsByAccount'
     >
   > {
     const facts = await this.database.read(CHAIN_FACTS, {});
     const contractMinimums = byPoolType((type) => facts?.minimums?.[type] ?? null);
     const contractCalls = facts?.calls ?? {};
     const contractTokens = facts?.tokens ?? {};
-    const ofContracts = { contractTokens, contractMinimums, contractCalls };
+    const contractsByAccount = facts?.byAccount ?? [];
+    const ofContracts = { contractTokens, contractMinimums, contractCalls, contractsByAccount };
     if (!facts) return { chainId: null, chain: null, token: null, ...ofContracts };
     const { address, symbol, decimals } = facts;
     const chainId = Number(facts.chainId);

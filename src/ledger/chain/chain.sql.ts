@@ -87,6 +87,7 @@ export const CHAIN_FACTS = statement<
     decimals: number;
     minimums: Partial<Record<PoolType, string | null>> | null;
     calls: Record<string, PoolCall[]> | null;
+    byAccount: string[] | null;
     tokens: Record<string, { address: string; symbol: string; decimals: number }> | null;
   }
 >(
@@ -96,6 +97,7 @@ export const CHAIN_FACTS = statement<
      (SELECT json_object_agg(type, minimum::text) FROM (
        SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums,
      (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts) c) AS calls,
+     (SELECT json_agg(DISTINCT address ORDER BY address) FROM chain_contracts WHERE pools_by = 'account') AS "byAccount",
      (SELECT json_object_agg(contract, json_build_object('address', token, 'symbol', symbol, 'decimals', decimals))
        FROM chain_tokens) AS tokens
    FROM chain_facts`,

@@ -8,7 +8,7 @@
 --             derived (refuse_write), and temporary tables are what a replay computes in
 -- read_only   people and reports; no secrets
 --
--- UPDATE (created_at), or (begun_at), is the right to lock a row: triggers refuse to change that column. This runs after
+-- UPDATE (created_at), (begun_at) or (cancelled_at) is the right to lock a row: triggers refuse to change that column. This runs after
 -- each migration of a new database too, so only columns that exist by then are granted.
 --
 -- What is listed below is restricted. Any other table or view, such as a module's own, is for the API to read and write,
@@ -59,7 +59,7 @@ BEGIN
       ('pools', 'SELECT, UPDATE (auto_compound, last_update)', 'SELECT, UPDATE (created_at)', 'SELECT'),
       ('pool_members', 'SELECT, DELETE', 'SELECT', 'SELECT'),
       ('new_pools', 'SELECT, INSERT', '', ''),
-      ('cancelled_pools', 'SELECT', 'SELECT', 'SELECT'),
+      ('cancelled_pools', 'SELECT, UPDATE (cancelled_at), DELETE', 'SELECT', 'SELECT'),
       ('transactions', 'SELECT, UPDATE (created_at)', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('yield_accruals', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('submissions', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),

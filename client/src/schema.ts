@@ -236,7 +236,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a pool that was never paid
-         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was, where the contract names pools by their ids here; elsewhere none does, so it is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.
+         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. Nobody needs to: the service does so a week after the announcement of a deposit that has expired. A payment that arrives within 30 days after all brings it back as it was, where the contract names pools by their ids here; elsewhere none does, so it is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way, for 30 days if none comes: see DELETE /transactions/{id}/sent.
          */
         delete: operations["pools_cancel"];
         options?: never;
@@ -1383,7 +1383,7 @@ export interface webhooks {
         put?: never;
         /**
          * A pool was cancelled that was never paid
-         * @description A pool was cancelled that was never paid. If a payment arrives after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
+         * @description A pool was cancelled that was never paid. If a payment arrives within 30 days after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
          */
         post: operations["on_pool_cancelled"];
         delete?: never;
@@ -3872,7 +3872,7 @@ export interface components {
              */
             occurredAt: string;
         };
-        /** @description A pool was cancelled that was never paid. If a payment arrives after all, `pool.created` comes again */
+        /** @description A pool was cancelled that was never paid. If a payment arrives within 30 days after all, `pool.created` comes again */
         PoolCancelledEvent: {
             /** Format: uuid */
             poolId: string;

@@ -1,3 +1,8 @@
+import type { Counter } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
+import { Database } from '#platform/database/database';
+import { ExpiredRows } from '#platform/database/expired-rows';
+import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from '#features/pools/unpaid.sql';
 import { MONEY_KINDS } from '#indexer/reading/money';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
@@ -222,5 +227,151 @@ describe('cancelling a pool', () => {
     const options = { databaseUrl: app.database.url, repair: false, limit: 100 };
     const report = await new Verification(options, progress, new AbortController().signal).run();
     expect(report.differences).toEqual({});
+  });
+});
+
+describe('time', () => {
+  const DAY_MS = 86_400_000;
+  const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
+  /** A pool that was announced so long ago. */
+  const announced = async (days: number, status = 'EXPIRED'): Promise<{ id: string; depositId: string }> => {
+    const [id, depositId] = [uuidv7(), uuidv7()];
+    await app.sql(
+      `INSERT INTO new_pools VALUES (ARRAY[$1::uuid], ARRAY['cooperative'], ARRAY[$2::uuid], ARRAY[$3], ARRAY[false],
+         ARRAY[$4], ARRAY[$5::timestamptz], ARRAY[$6], ARRAY[$7::uuid], ARRAY[7])`,
+      [
+        id,
+        owner.user.id,
+        CONTRACTS.cooperative,
+        `{${member.address}}`,
+        daysAgo(days),
+        owner.address,
+        depositId,
+      ],
+    );
+    await app.sql('UPDATE transactions SET status = $2 WHERE id = $1', [depositId, status]);
+    return { id, depositId };
+  };
+  const told = (id: string): Promise<unknown> =>
+    app.sql(
+      'INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, $3, now(), now())',
+      [id, owner.address, newHash()],
+    );
+  /** Of a process that has just started. */
+  const process = (): ExpiredRows => {
+    const rows = new ExpiredRows(app.nest.get(Database), { inc: () => undefined } as unknown as Counter);
+    rows.register('pools', CANCEL_UNPAID, { ...UNPAID, batch: 2 });
+    rows.register('cancelled_pools', FORGET_CANCELLED);
+    return rows;
+  };
+  const left = async (): Promise<string[]> =>
+    (await app.sql<{ id: string }>('SELECT id FROM pools ORDER BY id')).map(({ id }) => id);
+  const kept = async (): Promise<string[]> =>
+    (await app.sql<{ id: string }>('SELECT id FROM cancelled_pools ORDER BY id')).map(({ id }) => id);
+  /** Up to when the indexer has read the chain. */
+  const reads = (time: Date): Promise<unknown> =>
+    app.sql(
+      `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+       VALUES (1, '', 0, '', $1, 0, now()) ON CONFLICT (id) DO UPDATE SET block_time = excluded.block_time`,
+      [time],
+    );
+
+  beforeAll(async () => {
+    // Its own sweeps would come between.
+    await app.nest.get(ExpiredRows).onModuleDestroy();
+    for (const id of await left()) await cancel(id);
+    await app.sql('DELETE FROM cancelled_pools');
+  });
+  afterEach(async () => {
+    await app.sql('DELETE FROM chain_cursor');
+    await app.sql('DELETE FROM cancelled_pools');
+  });
+
+  it('cancels a pool a week after its deposit was announced, if that has expired and nothing was paid', async () => {
+    const before = await left();
+    const stay = [await announced(6), await announced(8, 'PENDING'), await announced(8), await announced(20)];
+    await told(stay[2].depositId);
+    await addTransaction(app, { poolId: stay[3].id, account: owner.address, amount: '5' });
+    const go = [
+      await announced(8),
+      await announced(31),
+      await announced(90),
+      await announced(8),
+      await announced(8),
+    ];
+    await told(go[1].depositId);
+    expect(await process().sweep()).toBe(0);
+    await reads(daysAgo(5));
+    // The indexer has not read what was paid in the last days.
+    expect(await process().sweep()).toBe(2);
+    await reads(new Date());
+    expect(await process().sweep()).toBe(3);
+    expect(await left()).toEqual([...before, ...stay.map(({ id }) => id)].sort());
+    expect(await kept()).toEqual(go.map(({ id }) => id).sort());
+    expect((await app.get(`/pools/${go[0].id}`, member)).status).toBe(404);
+    expect(await app.sql('SELECT FROM submissions WHERE transaction_id = $1', [go[1].depositId])).toEqual([]);
+  });
+
+  it('looks again after an hour at those that came late, and at no old ones', async () => {
+    const rows = process();
+    await reads(new Date());
+    await told((await announced(8)).depositId);
+    const before = await left();
+    expect(await rows.sweep()).toBe(0);
+    const late = await announced(9);
+    const old = await announced(61);
+    expect(await rows.sweep()).toBe(0);
+    jest.useFakeTimers({
+      now: Date.now() + 3_600_001,
+      doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout', 'performance'],
+    });
+    try {
+      expect(await rows.sweep()).toBe(1);
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(await kept()).toEqual([late.id]);
+    expect(await left()).toEqual([...before, old.id].sort());
+    expect(await process().sweep()).toBe(1);
+  });
+
+  it('forgets a cancelled pool after a month, once the ledger has what was paid until then', async () => {
+    const [APART, OTHER] = [CONTRACTS.lottery, CONTRACTS.cooperative];
+    const cancelled = async (days: number, contract = OTHER): Promise<string> => {
+      const id = uuidv7();
+      await app.sql(
+        `INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, created_at,
+           cancelled_at) VALUES ($1, 'cooperative', $2, $3, $4, false, '{}', $5, $5)`,
+        [id, owner.user.id, owner.address, contract, daysAgo(days)],
+      );
+      return id;
+    };
+    const ids = [await cancelled(29), await cancelled(31), await cancelled(40), await cancelled(40, APART)];
+    await app.sql(
+      `INSERT INTO chain_contracts_apart SELECT (json_populate_record(NULL::chain_contracts_apart, $1)).*`,
+      [
+        JSON.stringify({
+          address: APART,
+          block_number: 0,
+          block_hash: '',
+          block_time: new Date(),
+          state: 'quarantined',
+          reason: '',
+          since: new Date(),
+        }),
+      ],
+    );
+    await process().sweep();
+    expect(await kept()).toEqual([...ids].sort());
+    await reads(daysAgo(5));
+    expect(await process().sweep()).toBe(1);
+    expect(await kept()).toEqual([ids[0], ids[1], ids[3]].sort());
+    await reads(new Date());
+    await process().sweep();
+    expect(await kept()).toEqual([ids[0], ids[3]].sort());
+    await app.sql('DELETE FROM chain_contracts_apart');
+    await process().sweep();
+    expect(await kept()).toEqual([ids[0]]);
+    await expect(app.sql('UPDATE cancelled_pools SET cancelled_at = now()')).rejects.toThrow('refused');
   });
 });

@@ -266,7 +266,8 @@ const FILL = `
   -- Of the owner 10,000 that never came to the chain, and an outsider who paid 10,000 times into pools of others.
   INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, created_at)
     SELECT ${id('unconfirmed', 'n')}, ${id('owned', 'n')}, ${id('user', `${OWNER}`)}, true, 'DEPOSIT',
-      (ARRAY['PENDING', 'EXPIRED'])[1 + n % 2], ${hex(`${OWNER}`, 40)}, 10, now() FROM generate_series(1, 10000) n;
+      (ARRAY['PENDING', 'EXPIRED'])[1 + n % 2], ${hex(`${OWNER}`, 40)}, 10, now() - make_interval(mins => 3 * n)
+    FROM generate_series(1, 10000) n;
   INSERT INTO users VALUES (${id('user', `${PAYER}`)}, ${hex(`${PAYER}`, 40)}, now());
   INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
     log_index, created_at)
@@ -275,7 +276,8 @@ const FILL = `
   INSERT INTO submissions (transaction_id, account, hash, at, check_at)
     SELECT id, account, ${hex('0', 64)}, now(), now() FROM transactions ORDER BY status DESC LIMIT 60000;
   INSERT INTO cancelled_pools SELECT ${id('cancelled', 'n')}, 'lottery', ${id('user', 'n')}, ${hex('n', 40)},
-    ${hex('1', 40)}, false, '{}', NULL, NULL, now(), now() FROM generate_series(1, ${ROWS}) n;
+    ${hex('1', 40)}, false, '{}', NULL, NULL, now(), now() - make_interval(mins => 3 * n)
+    FROM generate_series(1, ${ROWS}) n;
   INSERT INTO account_days (address, day, contract, writer, deposited, deposits)
     SELECT account, created_at::date, ${hex('1', 40)}, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO owner_totals (owner_id, type, contract, writer, pools, active)
@@ -305,6 +307,8 @@ const FILL = `
       CASE WHEN n % 20 = 0 OR n % 1000 = 7 THEN 'PENDING' ELSE 'DELIVERED' END, now() + make_interval(secs => n - 30000),
       now() - make_interval(secs => 20 * (${ROWS} - n))
     FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+    VALUES (1, '', 0, '', now(), 0, now());
   INSERT INTO chain_contracts VALUES ('lottery', ${hex('0', 40)}, 0, 0);
   INSERT INTO lottery_draws SELECT ${hex('0', 40)}, n, 'COMPLETED', 1, 1, 1, 1, now(), ${hex('n', 40)}, 1, 1,
     now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;
@@ -475,6 +479,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(unpaid.SUBMIT_DEPOSIT, { id: "md5('tx7')::uuid", caller, hash: 'hash7' }),
     run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
     run(unpaid.CANCEL_POOL, { pool, caller }),
+    run(unpaid.CANCEL_UNPAID, { after: null, batch: 1 }),
+    run(unpaid.FORGET_CANCELLED, { after: null, batch: 20 }),
     run(DRAW_TO_CALL, {}),
     run(LIST_STRAY_DEPOSITS, { caller, limit: 20, offset: 0 }),
     run(POOL_ROUNDS, { pool, caller }),

@@ -81,7 +81,7 @@ export class Pool {
   lastClaimedAt: Date | null;
 }
 
-/** A pool that its owner cancelled before anything was paid into it. A payment that arrives after all brings it back. */
+/** A pool that was cancelled before anything was paid into it. A payment within a month brings it back. */
 @Entity('cancelled_pools', {
   comment:
     'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events',
@@ -128,5 +128,6 @@ export class CancelledPool {
   createdAt: Date;
 
   @Column({ type: 'timestamptz', name: 'cancelled_at', precision: 3 })
+  @Index('cancelled_pools_cancelled_at_idx')
   cancelledAt: Date;
 }

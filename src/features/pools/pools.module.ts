@@ -11,6 +11,7 @@ import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
 import { REMOVE_EXPIRED_ANSWERS } from './pools.sql';
 import { Transaction } from './transaction.entity';
+import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from './unpaid.sql';
 import { YieldAccrual } from './yield-accrual.entity';
 
 @Module({
@@ -22,6 +23,8 @@ import { YieldAccrual } from './yield-accrual.entity';
   providers: [
     PoolsService,
     expiring('idempotency_keys', REMOVE_EXPIRED_ANSWERS),
+    expiring('pools', CANCEL_UNPAID, UNPAID),
+    expiring('cancelled_pools', FORGET_CANCELLED),
     makeCounterProvider({
       name: 'pools_created_total',
       help: 'Pools created through the API, by type',

@@ -1,5 +1,7 @@
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
+import { LAST_BLOCK, isApart } from '#ledger/chain/chain.sql';
 
 /** SQL: `submitted` of transaction `t`, as JSON. Only pending ones are looked up. */
 export const SUBMITTED = `
@@ -70,3 +72,56 @@ export const CANCEL_POOL = statement<
 >('cancel_pool', { pool: 'uuid', caller: 'text' }, 'SELECT cancel_pool(:pool, :caller) AS outcome', {
   chargedTo: 'caller',
 });
+
+/** SQL: up to when the ledger knows what was paid, but at contracts apart; null before it knows anything. */
+const KNOWN_UP_TO = `(SELECT least(now(), b.time) FROM ${LAST_BLOCK} b)`;
+const EXPIRY = { after: 'timestamptz', batch: 'integer' } as const;
+
+/**
+ * Cancels pools for which nobody has paid a week after the announcement, or a month after it if a hash was told, as their
+ * owners could. It looks at few expired deposits at a time, and only in a new process at those of more than two
+ * months: pools that were paid otherwise keep theirs. A batch is few pools, because whoever makes a pool meanwhile waits
+ * for its totals. They are locked first, in the order in which the indexer locks pools.
+ */
+export const CANCEL_UNPAID = statement<ExpiryParameters, ExpiryResult>(
+  'cancel_unpaid',
+  EXPIRY,
+  `
+    WITH turn AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(hashtextextended('expired pools', 0)) AS mine
+    ), looked AS MATERIALIZED (
+      SELECT id, pool_id, created_at FROM transactions
+      WHERE (SELECT mine FROM turn) AND status = 'EXPIRED' AND created_at < ${KNOWN_UP_TO} - interval '7 days'
+        AND created_at >= coalesce(:after, ${KNOWN_UP_TO} - interval '60 days')
+      ORDER BY created_at LIMIT 25 * :batch
+    ), due AS MATERIALIZED (
+      SELECT p.id, u.address, l.created_at
+      FROM looked l JOIN pools p ON p.id = l.pool_id JOIN users u ON u.id = p.owner_id
+      WHERE p.deposit_count = 1 AND p.withdrawal_count = 0 AND p.claim_count = 0
+        AND (l.created_at <= now() - interval '30 days'
+          OR NOT EXISTS (SELECT FROM submissions s WHERE s.transaction_id = l.id))
+      ORDER BY l.created_at LIMIT :batch
+    ), locked AS MATERIALIZED (
+      SELECT p.id FROM pools p WHERE p.id = ANY (ARRAY(SELECT id FROM due)) ORDER BY p.id FOR UPDATE SKIP LOCKED
+    ), done AS MATERIALIZED (
+      SELECT cancel_pool(due.id, due.address) AS outcome FROM due JOIN locked USING (id)
+    )
+    SELECT (SELECT count(*)::int FROM done WHERE outcome = 'cancelled') AS removed, max(created_at)::text AS reached,
+      count(*) IN (:batch, 25 * :batch) AND coalesce(max(created_at) > :after, true) AS more
+    FROM (
+      SELECT created_at FROM due WHERE (SELECT count(*) = :batch FROM due)
+      UNION ALL SELECT created_at FROM looked WHERE (SELECT count(*) < :batch FROM due)
+    ) reached`,
+);
+export const UNPAID = { batch: 20, after: '-infinity' };
+
+/** A payment that comes later still is a stray deposit, which whoever paid it can take out. */
+export const FORGET_CANCELLED = statement<ExpiryParameters, ExpiryResult>(
+  'forget_cancelled',
+  EXPIRY,
+  removeExpired(
+    'cancelled_pools',
+    'cancelled_at',
+    `${KNOWN_UP_TO} - interval '30 days' AND NOT ${isApart('contract_address')}`,
+  ),
+);

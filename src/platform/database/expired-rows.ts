@@ -15,17 +15,19 @@ import { Database } from './database';
 const SWEEP_MS = 10_000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
-/** How often a sweep starts at the oldest row again, for rows that were locked or came late. */
+/** How often a sweep starts at its beginning again, for rows that were locked or came late. */
 const FROM_START_MS = 3_600_000;
 
 export interface ExpiryParameters {
-  /** The value that the previous batch reached. */
+  /** The value that the previous batch reached; null to begin again. */
   after: string | null;
   batch: number;
 }
 export interface ExpiryResult {
   removed: number;
   reached: string | null;
+  /** Whether there may be others behind it, if a full batch does not say that. */
+  more?: boolean;
 }
 
 /**
@@ -48,9 +50,12 @@ export const removeExpired = (table: string, column: string, before: string): st
 interface Expiry {
   table: string;
   statement: TypedStatement<ExpiryParameters, ExpiryResult>;
+  batch: number;
   after: string | null;
   startedAt: number;
 }
+
+type First = Partial<Pick<Expiry, 'batch' | 'after'>>;
 
 /**
  * Removes expired rows in batches, one process at a time. Nothing depends on the moment: expired rows are refused
@@ -71,8 +76,8 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   /** Modules list a provider made by `expiring` instead of calling this. */
-  register(table: string, statement: TypedStatement<ExpiryParameters, ExpiryResult>): void {
-    this.tables.push({ table, statement, after: null, startedAt: 0 });
+  register(table: string, statement: Expiry['statement'], first: First = {}): void {
+    this.tables.push({ table, statement, batch: BATCH, after: null, ...first, startedAt: Date.now() });
   }
 
   onApplicationBootstrap(): void {
@@ -97,8 +102,11 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
       const now = Date.now();
       if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
       try {
-        for (let count = BATCH; count === BATCH && !this.stopping; total += count)
-          count = await this.removeBatch(expiry);
+        for (let more = true; more && !this.stopping;) {
+          const batch = await this.removeBatch(expiry);
+          total += batch.removed;
+          more = batch.more ?? batch.removed === expiry.batch;
+        }
       } catch (error) {
         errors.push(error);
       }
@@ -107,12 +115,12 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     return total;
   }
 
-  private async removeBatch(expiry: Expiry): Promise<number> {
-    const { table, statement, after } = expiry;
-    const { removed, reached } = (await this.database.write(statement, { after, batch: BATCH }))!;
-    this.removed.inc({ table }, removed);
-    expiry.after = reached ?? after;
-    return removed;
+  private async removeBatch(expiry: Expiry): Promise<ExpiryResult> {
+    const { table, statement, batch, after } = expiry;
+    const result = (await this.database.write(statement, { after, batch }))!;
+    this.removed.inc({ table }, result.removed);
+    expiry.after = result.reached ?? after;
+    return result;
   }
 
   private schedule(): void {
@@ -140,12 +148,14 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
 /**
  * A provider that has a table's expired rows removed: `providers: [expiring('nonces', REMOVE_EXPIRED_NONCES)]`.
  * @param statement of `removeExpired`
+ * @param first another size of batches, and where a new process begins
  */
 export const expiring = (
   table: string,
-  statement: TypedStatement<ExpiryParameters, ExpiryResult>,
+  statement: Expiry['statement'],
+  first?: First,
 ): FactoryProvider<void> => ({
   provide: Symbol(`expired rows of ${table}`),
   inject: [ExpiredRows],
-  useFactory: (rows: ExpiredRows) => rows.register(table, statement),
+  useFactory: (rows: ExpiredRows) => rows.register(table, statement, first),
 });

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const CANCEL_POOL = path.join(__dirname, '1795780000000-only-money-counts/cancel-pool.sql');
+const SUBMITTED = 'IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id)';
+/** A hash costs nothing, and one that no block ever has would keep its pool for ever. */
+const FOR_A_MONTH = `${SUBMITTED}
+    AND (deposit.status = 'PENDING' OR deposit.created_at > now() - interval '30 days')`;
+
+/** Pools that nobody pays for are cancelled, and what is kept of cancelled ones goes. */
+export class UnpaidPools1795798000000 implements MigrationInterface {
+  name = 'UnpaidPools1795798000000';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(readFileSync(CANCEL_POOL, 'utf8').replace(SUBMITTED, FOR_A_MONTH));
+    await queryRunner.query(
+      'CREATE INDEX cancelled_pools_cancelled_at_idx ON cancelled_pools (cancelled_at)',
+    );
+    await queryRunner.query(`CREATE TRIGGER cancelled_pools_fixed BEFORE UPDATE OF cancelled_at ON cancelled_pools
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_write('its age decides how long it is kept')`);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('DROP TRIGGER cancelled_pools_fixed ON cancelled_pools');
+    await queryRunner.query('DROP INDEX cancelled_pools_cancelled_at_idx');
+    await queryRunner.query(readFileSync(CANCEL_POOL, 'utf8'));
+  }
+}

@@ -45,6 +45,20 @@ BEGIN
     END IF;
   END LOOP;
 
+  -- Otherwise whoever may connect can hold the locks of others. Only a superuser may take that from PUBLIC.
+  IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+    FOR given IN
+      SELECT p.oid::regprocedure AS function, r.rolname AS role
+      FROM pg_proc p CROSS JOIN pg_roles r
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname ~ '^pg_(try_)?advisory_'
+        AND (r.rolname = ANY (roles) AND r.rolname <> 'savings_read_only'
+          OR r.oid IN (SELECT relowner FROM pg_class WHERE relnamespace = 'public'::regnamespace))
+    LOOP
+      EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', given.function);
+      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', given.function, given.role);
+    END LOOP;
+  END IF;
+
   -- One row for each table and view. Operators have all rights to the rows of all.
   FOR given IN
     SELECT to_regclass('public.' || name) AS relation, r.role, r.privileges
@@ -159,6 +173,7 @@ BEGIN
       ('cancel_pool', 'savings_operator'),
       ('delete_account', 'savings_api'),
       ('delete_account', 'savings_operator'),
+      ('end_holding_readers', 'savings_api'),
       ('go_on_deleting', 'savings_api'),
       ('go_on_deleting', 'savings_operator'),
       ('restore_pools', 'savings_indexer'),

@@ -20,6 +20,11 @@ LEFT JOIN LATERAL (
 WHERE c.name = ANY(($1::text[]));
 
 -- src/ledger/outbox/outbox.sql.ts
+-- $1 after text, $2 batch integer
+PREPARE end_holding_readers AS
+SELECT end_holding_readers() AS removed, ($1::text) AS reached, ($2::integer) IS NULL AS more;
+
+-- src/ledger/outbox/outbox.sql.ts
 -- $1 holder uuid, $2 seconds float8, $3 name text
 PREPARE hold_outbox_consumer AS
 UPDATE outbox_consumers SET holder = ($1::uuid), held_until = now() + make_interval(secs => ($2::float8))

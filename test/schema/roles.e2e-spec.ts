@@ -1,8 +1,11 @@
+import type { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
+import { ExpiredRows } from '#platform/database/expired-rows';
 import { privileges } from '#platform/migrating/schema';
+import { READABLE } from '#ledger/outbox/outbox.sql';
 import type { Role } from '#dev/settings';
-import { type SignedIn, TestApp } from '../support/app';
+import { type SignedIn, TEN, TestApp, until } from '../support/app';
 import { migrationSource, query, urlAs, connectTo } from '../support/database';
 
 // That each part can do its work is shown by all other tests: they give API, indexer, verification and replay their
@@ -130,6 +133,86 @@ it('read-only sees what there is', async () => {
   expect(
     await run('read_only', 'SELECT p.type FROM pools p JOIN transactions t ON t.pool_id = p.id'),
   ).toHaveLength(1);
+});
+
+describe('read-only holds nobody up', () => {
+  const LOCKS = ['followed contracts', 'pool totals'].map(
+    (name) => `SELECT pg_advisory_lock(hashtextextended('${name}', n)) FROM generate_series(0, 31) n`,
+  );
+  const HOLDING = [
+    'SELECT pg_current_xact_id()',
+    'SELECT txid_current()',
+    'SELECT lo_create(0)',
+    `SELECT pg_logical_emit_message(true, 'mine', '')`,
+    `ALTER ROLE CURRENT_USER SET work_mem = '5MB'`,
+    'ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO savings_api',
+    ...LOCKS,
+  ];
+  const reader = async (): Promise<Client> => {
+    const client = await connectTo(urlAs(app.database.url, 'read_only'));
+    client.on('error', () => undefined);
+    return client;
+  };
+  const isLast = async (): Promise<boolean> =>
+    (await app.sql(`SELECT FROM outbox o WHERE NOT ${READABLE}`)).length === 0;
+
+  it.each(HOLDING)('its session ends that has done this in a transaction: %s', async (text) => {
+    const [holding, reading] = [await reader(), await reader()];
+    try {
+      await holding.query('BEGIN');
+      await holding.query(text);
+      await reading.query('BEGIN; SELECT FROM pools');
+      await until(async () => {
+        await app.nest.get(ExpiredRows).sweep();
+        return holding.query('SELECT').then(
+          () => false,
+          () => true,
+        );
+      });
+      await app.createPool(user);
+      await until(isLast);
+      await reading.query('SELECT FROM pools');
+    } finally {
+      await holding.end();
+      await reading.end();
+    }
+  });
+
+  it('takes no lock where a superuser has given the rights, and the others take theirs', async () => {
+    await app.sql(privileges());
+    for (const text of [
+      ...LOCKS,
+      'SELECT pg_try_advisory_xact_lock_shared(1)',
+      'SELECT pg_advisory_unlock_all()',
+    ])
+      await expect(run('read_only', text)).rejects.toMatchObject(REFUSED);
+    for (const role of ['owner', 'api', 'indexer', 'operator'] as const)
+      await run(role, 'SELECT pg_try_advisory_lock(1), pg_advisory_xact_lock_shared(2)');
+    await app.createPool(user);
+    expect(
+      (
+        await app.post('/pools', { type: 'cooperative', initialDeposit: TEN }, user, {
+          'idempotency-key': 'k',
+        })
+      ).status,
+    ).toBe(201);
+    // The rights are as before where the owner gives them after that.
+    await query(urlAs(app.database.url, 'owner'), privileges());
+    await expect(run('read_only', LOCKS[0])).rejects.toMatchObject(REFUSED);
+  });
+
+  it('has few connections', async () => {
+    const open: Client[] = [];
+    try {
+      for (let n = 0; n < 10; n++) open.push(await reader());
+      await expect(reader()).rejects.toMatchObject({ code: '53300' });
+      expect((await open[0].query('SHOW idle_in_transaction_session_timeout')).rows).toEqual([
+        { idle_in_transaction_session_timeout: '1min' },
+      ]);
+    } finally {
+      for (const each of open) await each.end();
+    }
+  });
 });
 
 describe('functions', () => {

@@ -499,6 +499,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(outbox.TRIED_AGAIN, { name: 'reader', id: '7', error: 'x' }),
     run(outbox.REMOVE_OLD_SET_ASIDE, { after: null, batch: 20 }),
     run(outbox.REMOVE_OLD_EVENTS, { after: null, batch: 20 }),
+    run(outbox.END_HOLDING_READERS, { after: null, batch: 20 }),
     run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),

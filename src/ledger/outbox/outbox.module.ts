@@ -6,7 +6,7 @@ import { ConsumerMetrics } from './consumer-metrics';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxConsumers } from './outbox-consumers';
 import { OutboxPoller } from './outbox-poller';
-import { REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './outbox.sql';
+import { END_HOLDING_READERS, REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './outbox.sql';
 
 /**
  * Calls methods marked with `@OnLedgerEvent` when something happens to pools, the ledger or draws. Needs the
@@ -18,6 +18,7 @@ import { REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './outbox.sql';
     // After seven days, whether or not they were read.
     expiring('outbox', REMOVE_OLD_EVENTS),
     expiring('outbox_set_aside', REMOVE_OLD_SET_ASIDE),
+    expiring('holding_readers', END_HOLDING_READERS),
     ConsumerMetrics,
     HandlerExplorer,
     OutboxConsumers,

@@ -159,6 +159,13 @@ export const REMOVE_OLD_SET_ASIDE = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('outbox_set_aside', 'created_at', `now() - interval '7 days'`),
 );
 
+/** A transaction with an id holds back all events, whoever has it open. See `end_holding_readers` in the migration. */
+export const END_HOLDING_READERS = statement<ExpiryParameters, ExpiryResult>(
+  'end_holding_readers',
+  { after: 'text', batch: 'integer' },
+  'SELECT end_holding_readers() AS removed, :after AS reached, :batch IS NULL AS more',
+);
+
 /** A statement stops removing rows once it has removed this many events. */
 const MOST_REMOVED = 100_000;
 

@@ -128,6 +128,12 @@ function ownersOfTables(): Map<string, string> {
   return owners;
 }
 
+/** As people write them, and as `migration:generate` does. */
+const tablesMadeBy = (migration: string): string[] =>
+  [...migration.matchAll(/CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(?:"?public"?\.)?"?(\w+)"?/gi)].map(
+    ([, table]) => table,
+  );
+
 /** Every mention of a table in a statement of these files, as `file: verb table`. */
 const mentionsOf = (file: string): { verb: string; table: string }[] =>
   [
@@ -148,14 +154,20 @@ const KEPT_BY_TRIGGERS = ['lottery_totals', 'member_streams', 'owner_totals', 'p
 describe('tables', () => {
   const owners = ownersOfTables();
 
+  it.each([
+    'CREATE TABLE goals (',
+    'CREATE UNLOGGED TABLE goals (',
+    'CREATE TABLE "goals" (',
+    'CREATE TABLE "public"."goals" (',
+    'CREATE TABLE IF NOT EXISTS public.goals (',
+  ])('are seen in a migration: %s', (text) => expect(tablesMadeBy(text)).toEqual(['goals']));
+
   it('each have one room that names them', () => {
     const migrations = readdirSync(join(root, 'migrations'), { recursive: true, encoding: 'utf8' });
     const texts = migrations
       .filter((file) => /\.(ts|sql)$/.test(file))
       .map((file) => readFileSync(join(root, 'migrations', file), 'utf8'));
-    const tables = texts.flatMap((text) =>
-      [...text.matchAll(/CREATE (?:UNLOGGED )?TABLE (\w+)/g)].map(([, table]) => table),
-    );
+    const tables = texts.flatMap(tablesMadeBy);
     expect(tables.length).toBeGreaterThanOrEqual(29);
     expect([...owners.keys()].sort()).toEqual(tables.sort());
   });

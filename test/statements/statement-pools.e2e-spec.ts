@@ -577,7 +577,7 @@ describe('pools of statements', () => {
       );
 
     it('a server that stays read-only is told to the caller, in time', async () => {
-      const limits = { sendMs: 200, resendMs: 2000, deadlineMs: 3500, answerMs: 4500 };
+      const limits = { sendMs: 2000, resendMs: 2000, deadlineMs: 3500, answerMs: 4500 };
       const options = '-c default_transaction_read_only=on';
       const [pipelined] = open({ width: 1 }, { limits, options });
       const error = await failureOf(pipelined.run(INSERT, [1]));

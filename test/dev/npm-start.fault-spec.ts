@@ -46,12 +46,11 @@ describe('npm start', () => {
   afterEach(async () => {
     npm.kill('SIGTERM');
     // The next start uses the same folder and ports.
-    if (output.includes(READY)) await until(() => allGone(ports()));
+    if (output.includes(READY)) await stopped();
     // What it left running would keep the streams open.
     for (const stream of [npm.stdout, npm.stderr]) stream!.destroy();
   });
-  // The chain writes its state after it has closed its port.
-  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function start(...args: string[]): Promise<void> {
     output = '';
@@ -82,6 +81,11 @@ describe('npm start', () => {
 
   const allGone = async (all: number[]): Promise<boolean> =>
     !(await Promise.all(all.map(listens))).includes(true);
+  /** Until all of it has ended. It keeps the chain after that has closed its port, and holds its folder until then. */
+  async function stopped(all = ports()): Promise<void> {
+    await until(() => allGone(all));
+    await until(() => npm.stdout!.readableEnded);
+  }
 
   it('tells what it does, and what there is; stops with SIGTERM to npm; has the same chain again', async () => {
     await start('--inspect=0');
@@ -115,7 +119,7 @@ describe('npm start', () => {
 
     npm.kill('SIGTERM');
     await once(npm, 'exit');
-    await until(() => allGone(all));
+    await stopped(all);
 
     const before = chainPort();
     await start();
@@ -127,7 +131,7 @@ describe('npm start', () => {
     await start();
     const all = ports();
     npm.kill('SIGKILL');
-    await until(() => allGone(all));
+    await stopped(all);
   });
 
   it('takes another port for the chain when its own is taken, and keeps that one', async () => {
@@ -145,11 +149,11 @@ describe('npm start', () => {
     const next = chainPort();
     expect(next).not.toBe(old);
     npm.kill('SIGTERM');
-    await until(() => allGone(ports()));
+    await stopped();
     await start();
     expect(chainPort()).toBe(next);
     const all = ports();
     npm.kill('SIGTERM');
-    await until(() => allGone(all));
+    await stopped(all);
   });
 });

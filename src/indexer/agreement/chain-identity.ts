@@ -5,6 +5,7 @@ import type { EventWriter } from '#indexer/ledger/event-writer';
 import { NodeBehind } from '#indexer/reading/block-batch';
 import { chainIdOf } from '#indexer/reading/raw-chain';
 import type { Source } from '#indexer/reading/source';
+import type { RpcEndpoints } from './rpc-endpoints';
 
 /** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
 export class WrongChain extends Error {}
@@ -17,14 +18,15 @@ export class WrongChain extends Error {}
 export async function openCursor(
   client: Client,
   writer: EventWriter,
-  source: Source,
+  { rpc }: Source,
+  endpoints: Pick<RpcEndpoints, 'blocks'>,
   { CHAIN_ID, START_BLOCK, POOL_CONTRACTS }: IndexerSettings,
 ): Promise<ChainCursor> {
-  const chainId = chainIdOf(await source.rpc.call('eth_chainId'));
+  const chainId = chainIdOf(await rpc.call('eth_chainId'));
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
   const first = Math.max(START_BLOCK.first([...POOL_CONTRACTS.values()].flat()) - 1, 0);
-  const [genesis, start] = await source.blocks([0, first]);
+  const [genesis, start] = await endpoints.blocks([0, first]);
   if (!genesis || !start) throw new NodeBehind(`the node lacks block ${genesis ? first : 0}`);
   const made = await client.query(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)

@@ -67,8 +67,7 @@ const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 /** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
 function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   return (
-    a.to.hash === b.to.hash &&
-    a.to.time === b.to.time &&
+    JSON.stringify(a.blocks) === JSON.stringify(b.blocks) &&
     a.counts.every((count, i) => count === b.counts[i] || count === undefined || b.counts[i] === undefined) &&
     a.events.length === b.events.length &&
     a.events.every((event, i) => sameValues(FIELDS(event), FIELDS(b.events[i])))
@@ -122,8 +121,8 @@ export const contradicts = (theirs: BlockBatch, batch: BlockBatch, proven?: Read
   proven !== undefined && theirs.to.hash === batch.to.hash && !placedAsOurs(theirs, batch, proven);
 
 /** A text that is the same for equal batches. */
-const claimOf = ({ to, events, counts }: BlockBatch): string =>
-  JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
+const claimOf = ({ blocks, events, counts }: BlockBatch): string =>
+  JSON.stringify([blocks, counts.map(String), events.map((event) => FIELDS(event))]);
 
 /** The same answers, compared with the reader's batch. */
 export const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony[] =>

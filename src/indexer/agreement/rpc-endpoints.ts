@@ -8,6 +8,7 @@ import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
+import type { Turn } from '#indexer/requests/budget';
 import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
@@ -15,6 +16,7 @@ import { Disagreement, type Testimony, contradicts, countedAlike, testify, verdi
 import { type Heads, isShared, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
+import { acceptedClaim } from './vote';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -143,6 +145,20 @@ export class RpcEndpoints {
   /** Headers by the reader alone. @throws RetryableChainError */
   headers(numbers: number[]): Promise<(Block | undefined)[]> {
     return this.reader.source.blocks(numbers);
+  }
+
+  /** Headers by the vote of all; undefined where it accepts none. @throws RetryableChainError when nobody answers */
+  async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
+    const heard = [this.reader, ...this.witnesses(this.reader)];
+    const asked = heard.map(({ source }) => source.blocks(numbers, turn));
+    const told = await Promise.allSettled(asked);
+    const answered = told.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    if (answered.length === 0) return asked[0];
+    return numbers.map((_, i) => {
+      const said = answered.map((blocks) => blocks[i]);
+      const claims = said.map((block) => block && JSON.stringify(block));
+      return said[acceptedClaim(claims, this.environment.RPC_AGREE)];
+    });
   }
 
   /** How often endpoints have answered that they were asked too often. */

@@ -109,7 +109,7 @@ export class Follower {
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
-    this.sync.start(cursor, head, await this.window.open(writer, cursor, reader.source));
+    this.sync.start(cursor, head, await this.window.open(writer, cursor));
     this.telemetry.progress.start(cursor.number, head);
     return cursor;
   }
@@ -121,7 +121,7 @@ export class Follower {
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
-    if (best - cursor.number <= WINDOW_BLOCKS) await this.window.turn(writer, cursor, this.reader.source);
+    if (best - cursor.number <= WINDOW_BLOCKS) await this.window.turn(writer, cursor);
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
@@ -221,7 +221,7 @@ export class Follower {
     // Contracts apart may have been taken back too.
     await this.contracts.load(lead);
     this.sync.rewound(moved, moved.number);
-    this.sync.start(moved, this.sync.best, await this.window.open(writer, moved, reader.source));
+    this.sync.start(moved, this.sync.best, await this.window.open(writer, moved));
     return moved;
   }
 

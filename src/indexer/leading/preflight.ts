@@ -46,8 +46,8 @@ export class Preflight {
 
   /** Takes the cursor over. @throws WrongChain, RetryableChainError */
   async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
-    const { environment } = this;
-    const cursor = await openCursor(client, writer, reader.source, environment);
+    const { environment, endpoints } = this;
+    const cursor = await openCursor(client, writer, reader.source, endpoints, environment);
     await followContracts(client, reader.source, cursor, environment, this.logger, this.adapters.of);
     this.epoch = cursor.epoch;
     await this.keepFacts(client, reader);

@@ -48,13 +48,13 @@ export class Rewind {
     const { endpoints, environment } = this;
     const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
     // The new epoch makes the current leader start over from the new cursor.
-    const cursor = await openCursor(client, writer, source, environment);
+    const cursor = await openCursor(client, writer, source, endpoints, environment);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
     if (contract !== undefined) await this.requireRead(lead, number, contract);
     const last = await writer.eventBlock(number);
     const kept = await writer.blocks.hashAt(number);
     const known = [...(kept ? [{ number, hash: kept }] : []), ...(last ? [last] : [])];
-    const [block, ...headers] = await source.blocks([number, ...known.map((each) => each.number)]);
+    const [block, ...headers] = await endpoints.blocks([number, ...known.map((each) => each.number)]);
     if (!block) throw new Error(`the node has no block ${number}`);
     const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
     if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);

@@ -3,9 +3,10 @@ import { keptFrom } from '#indexer/blocks/finality';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, lacking } from '#indexer/reading/block-batch';
-import { type Block, type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
+import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import type { Source } from '#indexer/reading/source';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Turn } from '#indexer/requests/budget';
 
 /** Headers that are read at a time. */
 const PART = WINDOW_BLOCKS;
@@ -32,17 +33,19 @@ export class WindowFill {
   private part?: Part;
   private waitUntil = 0;
 
+  constructor(private readonly endpoints: RpcEndpoints) {}
+
   /**
    * Starts from what is kept, and reads what the last 64 lack.
    * @returns the last headers, newest first; fewer, and a line for the log, if the node lacks them or has others
    */
-  async open(writer: EventWriter, cursor: ChainCursor, source: Source): Promise<Block[]> {
+  async open(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
     this.part = undefined;
     this.waitUntil = 0;
     const known = linked(await writer.blocks.newest(Number.MAX_SAFE_INTEGER), cursor);
     this.lowest = known.at(-1);
     try {
-      const found = await this.read(source, known.at(-1), cursor.number - WINDOW_BLOCKS, 'reading');
+      const found = await this.read(known.at(-1), cursor.number - WINDOW_BLOCKS, 'reading');
       await this.store(writer, cursor, found);
       return [...known, ...found].slice(0, RECENT);
     } catch (error) {
@@ -59,7 +62,7 @@ export class WindowFill {
   }
 
   /** Stores what has been read, and reads on. Call near the head only. @throws LeadershipLost */
-  async turn(writer: EventWriter, cursor: ChainCursor, source: Source): Promise<void> {
+  async turn(writer: EventWriter, cursor: ChainCursor): Promise<void> {
     const { part } = this;
     if (part && !part.headers) return;
     this.part = undefined;
@@ -71,7 +74,7 @@ export class WindowFill {
     const next: Part = { behind: lowest };
     this.part = next;
     const from = Math.max(wanted, lowest.number - PART);
-    this.read(source, lowest, from, 'other').then(
+    this.read(lowest, from, 'other').then(
       (headers) => (next.headers = headers),
       (error: Error) => {
         this.waitUntil = performance.now() + WAIT_MS;
@@ -88,21 +91,15 @@ export class WindowFill {
   }
 
   /** Headers behind a block, newest first, down to another one. @throws RetryableChainError */
-  private async read(
-    { rpc }: Source,
-    behind: Block | undefined,
-    to: number,
-    turn: 'reading' | 'other',
-  ): Promise<Block[]> {
+  private async read(behind: Block | undefined, to: number, turn: Turn): Promise<Block[]> {
     const wanted = Math.max(to, 0);
     if (!behind || behind.number <= wanted) return [];
     const numbers = Array.from({ length: behind.number - wanted }, (_, i) => behind.number - 1 - i);
-    const raw = await rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall), undefined, turn);
     const found: Block[] = [];
-    for (const [i, each] of raw.entries()) {
-      if (!each) throw lacking(numbers[i], raw.slice(i).find(Boolean), found.at(-1) ?? behind);
-      const header = toBlock(each);
-      if (header.number !== numbers[i] || header.hash !== (found.at(-1) ?? behind).parentHash)
+    const headers = await this.endpoints.blocks(numbers, turn);
+    for (const [i, header] of headers.entries()) {
+      if (!header) throw lacking(numbers[i], headers.slice(i).find(Boolean), found.at(-1) ?? behind);
+      if (header.hash !== (found.at(-1) ?? behind).parentHash)
         throw new ForkDetected(`a competing block ${numbers[i]} was seen below the cursor`);
       found.push(header);
     }

@@ -1,3 +1,4 @@
+import type { Turn } from '#indexer/requests/budget';
 import { type Caps, type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
 import {
   type BlockBatch,
@@ -51,8 +52,12 @@ export class Source {
   }
 
   /** @throws RpcError too */
-  private askAll<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
-    return this.rpc.batch<T>(calls, patienceMs, 'reading');
+  private askAll<T extends unknown[]>(
+    calls: Call[],
+    patienceMs?: number,
+    turn: Turn = 'reading',
+  ): Promise<T> {
+    return this.rpc.batch<T>(calls, patienceMs, turn);
   }
 
   async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
@@ -65,8 +70,8 @@ export class Source {
   }
 
   /** Headers of the given blocks, in order; undefined for those that the node lacks. */
-  async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
-    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
+  async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
+    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall), undefined, turn);
     return raw.map((block, i) => {
       const found = block ? toBlock(block) : undefined;
       if (found && found.number !== numbers[i]) throw new MalformedAnswer('the node sent another block');

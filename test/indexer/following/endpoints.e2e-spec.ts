@@ -182,6 +182,31 @@ describe('of three endpoints', () => {
     expect(undone).toEqual([]);
   });
 
+  it.each([0, 1])('number %d is outvoted when it lies about the times of all blocks', async (liar) => {
+    await bench.end();
+    deposits(bench);
+    await bench.startAfresh();
+    bench.nodes[liar].faults = liars.times(100);
+    await bench.indexer();
+    bench.mine(3);
+    deposits(bench);
+    await bench.converged();
+    const times = (): Promise<{ time: number; at: number }[]> =>
+      bench.sql(`SELECT extract(epoch FROM e.block_time)::int AS time, extract(epoch FROM t.confirmed_at)::int AS at
+        FROM chain_events e JOIN transactions t ON t.id = e.transaction_id ORDER BY e.block_number`);
+    const right = bench.chain.blocks.flatMap(({ events }) => events.map(({ time }) => ({ time, at: time })));
+    expect(await times()).toEqual(right);
+    const blocks =
+      'SELECT number::int, extract(epoch FROM time)::int AS time FROM chain_blocks ORDER BY number';
+    const kept = await bench.sql<{ number: number; time: number }>(blocks);
+    expect(kept).toEqual(kept.map(({ number }) => ({ number, time: bench.chain.blocks[number].time })));
+    // Wrong times that are stored are put right by rewinding, though the endpoint still lies.
+    await bench.sql(`UPDATE chain_events SET block_time = block_time + interval '100 seconds'`);
+    await bench.rewind(0);
+    await bench.converged();
+    expect(await times()).toEqual(right);
+  });
+
   it.each([0, 1])('number %d alone has blocks while one is down, and is not believed', async (liar) => {
     const before = (await bench.cursor())!;
     bench.nodes[(liar + 1) % 3].faults = { http: () => 'drop' };

@@ -21,14 +21,6 @@ UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean), network = 
 WHERE id = ($4::uuid) AND url = ($5::text) AND status = 'UNVERIFIED'
 RETURNING status;
 
--- src/features/webhooks/challenges.sql.ts
--- $1 webhooks uuid[]
-PREPARE postpone_webhook_challenges AS
-UPDATE webhooks SET retry_at = now() + make_interval(secs => 30 + 30 * random())
-WHERE id = ANY (ARRAY(
-  SELECT id FROM webhooks WHERE id = ANY(($1::uuid[])) AND status = 'UNVERIFIED' AND due_at <= now()
-  ORDER BY id FOR NO KEY UPDATE SKIP LOCKED));
-
 -- src/features/webhooks/deliveries.sql.ts
 -- $1 webhooks uuid[], $2 most integer[], $3 leaseSeconds float8
 PREPARE claim_webhook_deliveries AS
@@ -55,13 +47,29 @@ ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END],
     (SELECT body FROM webhook_events WHERE id = d.event_id) AS event;
 
 -- src/features/webhooks/deliveries.sql.ts
--- $1 lanes text[], $2 dues timestamptz[], $3 ids uuid[], $4 most integer
+-- $1 lanes text[], $2 dues timestamptz[], $3 ids uuid[], $4 most integer, $5 full text[]
 PREPARE due_webhooks AS
-SELECT due.* FROM unnest(($1::text[]), ($2::timestamptz[]), ($3::uuid[])) AS place (lane, due, id)
+SELECT place.lane, date_part('epoch', now()) AS now, page.due::text, page.id, page.webhooks
+FROM unnest(($1::text[]), ($2::timestamptz[]), ($3::uuid[])) AS place (lane, due, id)
 CROSS JOIN LATERAL (
-  SELECT w.id, w.lane, w.status, w.user_id AS owner, w.host, w.network, w.due_at::text AS due FROM webhooks w
-  WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
-  ORDER BY w.due_at, w.id LIMIT ($4::integer)) due;
+  WITH seen AS MATERIALIZED (
+    SELECT id, lane, status, status = 'DISABLED' AS is_over, user_id, host, network, due_at,
+      greatest(due_at, challenge_asked_at, created_at) AS since FROM webhooks w
+    WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
+    ORDER BY w.due_at, w.id LIMIT ($4::integer)
+  ), firsts AS (
+    SELECT DISTINCT ON (user_id, host, is_over) * FROM seen
+    WHERE is_over OR NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host, lane || ' network ' || network]
+      && ($5::text[])
+    ORDER BY user_id, host, is_over, due_at, id
+  )
+  SELECT last.due, last.id, coalesce((
+    SELECT json_agg(json_build_object('id', id, 'lane', lane, 'status', status, 'owner', user_id, 'host', host,
+      'network', network, 'since', date_part('epoch', since))
+      ORDER BY due_at, id) FROM firsts), '[]') AS webhooks
+  FROM (SELECT) one LEFT JOIN (
+    SELECT due_at AS due, id FROM seen ORDER BY due_at DESC, id DESC LIMIT 1) last
+    ON (SELECT count(*) FROM seen) = ($4::integer)) page;
 
 -- src/features/webhooks/deliveries.sql.ts
 -- $1 most integer, $2 webhooks uuid[]
@@ -97,7 +105,7 @@ WITH finished AS (
   FROM round r JOIN webhooks w ON w.id = ($6::uuid)
 )
 UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = ($7::boolean),
-  network = coalesce(($8::text), w.network), taken_until = '-infinity',
+  network = coalesce(($8::text), w.network), taken_until = now(),
   retry_at = greatest(now() + make_interval(secs => ($9::float8)),
     CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => least(3600, 10 * 2 ^ least(20, n.failures - 2)) * (0.75 + random() / 2)) ELSE '-infinity' END),
   status = CASE

@@ -559,6 +559,7 @@ describe('a hot statement reads few rows, by index', () => {
       lanes: ['quick', 'challenge', 'slow'],
       dues: ['-infinity', '-infinity', new Date().toISOString()],
       ids: [first, first, first],
+      full: ['slow host other.example', 'quick user other'],
       most: 100,
     }),
     run(deliveries.CLAIM_DELIVERIES, {
@@ -580,7 +581,6 @@ describe('a hot statement reads few rows, by index', () => {
     }),
     run(deliveries.FAIL_DELIVERIES, { webhooks: [md5('webhook40')], most: 15 }),
     run(challenges.CLAIM_CHALLENGES, { webhooks: [md5('webhook30004')] }),
-    run(challenges.POSTPONE_CHALLENGES, { webhooks: [md5('webhook30004')] }),
     run(challenges.FINISH_CHALLENGE, {
       webhook: "md5('webhook30004')::uuid",
       url: 'https://example.org',

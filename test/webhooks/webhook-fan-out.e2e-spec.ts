@@ -3,6 +3,7 @@ import { Test } from '@nestjs/testing';
 import pino from 'pino';
 import { Database } from '#platform/database/database';
 import type { Statement } from '#platform/postgres/statement';
+import { DUE_WEBHOOKS } from '#features/webhooks/deliveries.sql';
 import { EVERYONE, FAN_OUT_TO_CROWDS, MOST_PENDING } from '#features/webhooks/fan-out.sql';
 import { WebhookFanOut } from '#features/webhooks/webhook-fan-out';
 import { WebhookSender } from '#features/webhooks/webhook-sender';
@@ -276,6 +277,47 @@ describe('a crowd', () => {
       ),
     ).toBe(0);
   });
+});
+
+it('what is due is read in pages, of each user the first at each host that may get something', async () => {
+  await crowd(4, 10);
+  await app.sql(`UPDATE webhooks SET host = 'other.example' WHERE slot > 7`);
+  await app.sql(`UPDATE webhooks SET status = 'DISABLED' WHERE slot = 7`);
+  await app.sql(`INSERT INTO webhook_deliveries (webhook_id, event_id, topic, next_attempt_at)
+    SELECT id, 'x', 'test', now() - make_interval(secs => slot) FROM webhooks`);
+  const read = async (full: string[], most = 100, lane: 'quick' | 'slow' = 'quick'): Promise<unknown[]> => {
+    const ids: string[] = [];
+    let next: { due: string | null; id: string | null } = {
+      due: '-infinity',
+      id: '00000000-0000-0000-0000-000000000000',
+    };
+    while (next.due !== null) {
+      const values = { lanes: [lane], dues: [next.due], ids: [next.id!], full, most };
+      const [page] = await database.readAll(DUE_WEBHOOKS, values);
+      ids.push(...page.webhooks.map(({ id }) => id));
+      next = page;
+    }
+    return app.sql(
+      `SELECT host, slot, count(*)::int AS n FROM webhooks WHERE id = ANY($1) GROUP BY 1, 2 ORDER BY 2`,
+      [ids],
+    );
+  };
+  const [first, other] = [
+    { host: 'example.org', slot: 6, n: 4 },
+    { host: 'other.example', slot: 10, n: 4 },
+  ];
+  expect(await read([])).toEqual([first, other]);
+  expect(await read(['quick host other.example'])).toEqual([first]);
+  const [{ id }] = await app.sql<{ id: string }>('SELECT user_id AS id FROM webhooks LIMIT 1');
+  expect(await read([`quick user ${id}`])).toEqual([
+    { ...first, n: 3 },
+    { ...other, n: 3 },
+  ]);
+  await app.sql(`UPDATE webhooks SET network = '127.0.0' WHERE slot = 6`);
+  expect(await read(['quick network 127.0.0'])).toEqual([{ ...first, slot: 5 }, other]);
+  expect(await read(['slow host example.org'], 100, 'slow')).toEqual([{ ...first, slot: 7 }]);
+  // Each page is of one webhook, and none is passed over.
+  expect(await read([], 1)).toHaveLength(9);
 });
 
 it('an event that cannot be stored is set aside, and those before and after it come', async () => {

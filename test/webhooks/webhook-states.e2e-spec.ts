@@ -25,7 +25,7 @@ const row = async (id: string): Promise<Row> =>
   (
     await app.sql<Row>(
       `SELECT status, failures, last_error AS error, lane, pending, date_part('epoch', retry_at) AS "retryAt"
-       FROM webhooks WHERE id = $1 AND taken_until = '-infinity'`,
+       FROM webhooks WHERE id = $1 AND taken_until <= now()`,
       [id],
     )
   )[0] ?? {};

@@ -146,7 +146,7 @@ describe('a delivery that fails', () => {
           `SELECT date_part('epoch', d.next_attempt_at) AS next,
              date_part('epoch', greatest(d.next_attempt_at, w.retry_at)) AS due
            FROM webhooks w JOIN webhook_deliveries d ON d.webhook_id = w.id
-           WHERE w.id = $1 AND d.attempts = $2 AND w.taken_until = '-infinity'`,
+           WHERE w.id = $1 AND d.attempts = $2 AND w.taken_until <= now()`,
           [webhook.id, attempt],
         );
       await until(async () => (await finished()).length > 0);

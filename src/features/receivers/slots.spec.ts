@@ -1,17 +1,20 @@
-import { LANES, Pace, SHARES, type Sharer, Slots } from './slots';
+import { LANES, type Lane, Pace, SHARES, Slots, type Waiting } from './slots';
 
-const sharer = (n: number, more: Partial<Sharer> = {}): Sharer => ({
+const sharer = (n: number, more: Partial<Waiting> = {}): Waiting => ({
   lane: 'quick',
+  since: 0,
   owner: `user${n}`,
   host: `host${n}`,
   network: `network${n}`,
   ...more,
 });
+/** What one webhook gets that is due alone. */
+const take = (slots: Slots, each: Waiting): number => slots.share([], [], [each])[0]?.slots ?? 0;
 /** Takes for all, in turn, until nobody gets anything. */
-function fill(slots: Slots, sharers: Sharer[]): number {
+function fill(slots: Slots, sharers: Waiting[]): number {
   let taken = 0;
   for (;;) {
-    const round = sharers.reduce((sum, each) => sum + slots.take(each), 0);
+    const round = sharers.reduce((sum, each) => sum + take(slots, each), 0);
     if (round === 0) return taken;
     taken += round;
   }
@@ -19,7 +22,7 @@ function fill(slots: Slots, sharers: Sharer[]): number {
 
 describe.each(LANES)('the lane %s', (lane) => {
   const shares = SHARES[lane];
-  const crowd = (of: (n: number) => Partial<Sharer>): Sharer[] =>
+  const crowd = (of: (n: number) => Partial<Waiting>): Waiting[] =>
     Array.from({ length: 200 }, (_, n) => sharer(n, { lane, ...of(n) }));
 
   it('is full with so many, and takes none of another', () => {
@@ -46,11 +49,11 @@ describe.each(LANES)('the lane %s', (lane) => {
   });
 
   it('gives one webhook its share at once', () =>
-    expect(new Slots().take(sharer(1, { lane }))).toBe(shares.webhook));
+    expect(take(new Slots(), sharer(1, { lane }))).toBe(shares.webhook));
 
   it('has all slots again after they were given back', () => {
     const slots = new Slots();
-    const taken = crowd(() => ({})).map((each) => [each, slots.take(each)] as const);
+    const taken = crowd(() => ({})).map((each) => [each, take(slots, each)] as const);
     for (const [each, n] of taken) slots.giveBack(each, n);
     expect(
       fill(
@@ -65,7 +68,7 @@ it('users with many webhooks on many hosts leave slots for others', () => {
   const slots = new Slots();
   const attackers = Array.from({ length: 190 }, (_, n) => sharer(n, { owner: `user${n % 19}` }));
   expect(fill(slots, attackers)).toBeLessThan(SHARES.quick.all);
-  expect(slots.take(sharer(1000))).toBe(1);
+  expect(take(slots, sharer(1000))).toBe(1);
 });
 
 it.each(['host', 'network'] as const)(
@@ -77,7 +80,7 @@ it.each(['host', 'network'] as const)(
       slots,
       Array.from({ length: 10 }, (_, n) => sharer(n, { ...there, owner: 'user' })),
     );
-    expect(slots.take(sharer(1000, there))).toBe(1);
+    expect(take(slots, sharer(1000, there))).toBe(1);
   },
 );
 
@@ -85,6 +88,141 @@ it('what was never sent to has no network, and shares none', () => {
   const slots = new Slots();
   const strangers = Array.from({ length: 8 }, (_, n) => sharer(n, { lane: 'challenge', network: null }));
   expect(fill(slots, strangers)).toBe(SHARES.challenge.all);
+});
+
+describe('turns', () => {
+  const USERS = 30;
+  /** A lane where each webhook is due again when its turn ends, so that its owner never has nothing to send. */
+  class Queue {
+    readonly slots = new Slots();
+    /** Whose turns have begun, in this order. */
+    readonly begun: Waiting[] = [];
+    private readonly due: Waiting[] = [];
+    private readonly running: { webhook: Waiting; slots: number }[] = [];
+    private clock = 0;
+
+    constructor(private readonly lane: Lane) {}
+
+    add(webhook: Waiting): Waiting {
+      const added = { ...webhook, lane: this.lane, since: ++this.clock };
+      this.due.push(added);
+      return added;
+    }
+
+    /** Begins what can, as the sender does, and ends the turn that has gone on for longest. */
+    step(): void {
+      const now = ++this.clock;
+      const full = this.slots.full();
+      const seen = this.due.filter(
+        ({ lane, owner, host, network }) =>
+          ![`${lane} user ${owner}`, `${lane} host ${host}`, `${lane} network ${network}`].some((key) =>
+            full.includes(key),
+          ),
+      );
+      if (this.slots.room(this.lane) > 0)
+        for (const turn of this.slots.share([this.lane], full, seen)) {
+          this.due.splice(this.due.indexOf(turn.webhook), 1);
+          this.slots.began(turn.webhook, now);
+          this.begun.push(turn.webhook);
+          this.running.push(turn);
+        }
+      const ended = this.running.shift()!;
+      this.slots.giveBack(ended.webhook, ended.slots);
+      this.slots.answered(ended.webhook);
+      this.due.push({ ...ended.webhook, since: ++this.clock });
+    }
+
+    /** The turns that begin before that of a webhook which waits, or will when its present turn has ended. */
+    before({ owner, host }: Waiting, meanwhile = (): void => undefined): Waiting[] {
+      const isIt = (each: Waiting): boolean => each.owner === owner && each.host === host;
+      while (!this.due.some(isIt)) this.step();
+      const start = this.begun.length;
+      const turn = (): number => this.begun.slice(start).findIndex(isIt);
+      for (let steps = 0; turn() < 0; steps++) {
+        if (steps === 20 * USERS) throw new Error('its turn never came');
+        meanwhile();
+        this.step();
+      }
+      return this.begun.slice(start, start + turn());
+    }
+  }
+
+  /** Four webhooks of each user, at places that all share, or at places of their own. */
+  const crowdOf = (shared: Partial<Waiting>): Waiting[] =>
+    Array.from({ length: 4 * USERS }, (_, n) => sharer(n, { owner: `user${Math.floor(n / 4)}`, ...shared }));
+  const mostOf = (turns: Waiting[]): number =>
+    Math.max(0, ...turns.map(({ owner }) => turns.filter((each) => each.owner === owner).length));
+
+  const SHARED: [string, Partial<Waiting>][] = [
+    ['a lane', {}],
+    ['a host', { host: 'shared', network: 'shared' }],
+    ['a network', { network: 'shared' }],
+  ];
+
+  it.each(LANES.flatMap((lane) => SHARED.map(([where, shared]) => [lane, where, shared] as const)))(
+    'in %s, at %s, are of users: none has two before a stranger whose webhook becomes due',
+    (lane, _, shared) => {
+      for (const steps of [0, 7, 150]) {
+        const queue = new Queue(lane);
+        crowdOf(shared).forEach((each) => queue.add(each));
+        for (let n = 0; n < steps; n++) queue.step();
+        const stranger = queue.add(sharer(1000, { owner: 'stranger', ...shared }));
+        for (let turn = 0; turn < 3; turn++) {
+          const before = queue.before(stranger);
+          expect(mostOf(before)).toBeLessThanOrEqual(1);
+        }
+      }
+    },
+  );
+
+  it.each(LANES)('in %s: users who come later, and never end, are not before one who waits', (lane) => {
+    const queue = new Queue(lane);
+    let users = 0;
+    const add = (): Waiting => queue.add(sharer(users++, { host: 'shared', network: 'shared' }));
+    const [first] = Array.from({ length: USERS }, add);
+    for (let n = 0; n < 100; n++) queue.step();
+    for (let turn = 0; turn < 3; turn++) {
+      const known = users;
+      const before = queue.before(first, () => void [add(), add()]);
+      expect(before.filter(({ owner }) => Number(owner.slice(4)) >= known)).toEqual([]);
+    }
+  });
+
+  it.each(LANES)("in %s: a webhook at a crowded host does not wait for its owner's other one", (lane) => {
+    const queue = new Queue(lane);
+    crowdOf({ host: 'shared', network: 'shared' }).forEach((each) => queue.add(each));
+    queue.add(sharer(2000, { owner: 'stranger' }));
+    for (let n = 0; n < 100; n++) queue.step();
+    const stranger = queue.add(sharer(1000, { owner: 'stranger', host: 'shared', network: 'shared' }));
+    for (let turn = 0; turn < 3; turn++)
+      expect(mostOf(queue.before(stranger).filter(({ host }) => host === 'shared'))).toBeLessThanOrEqual(1);
+  });
+
+  it('are remembered only where somebody waits', () => {
+    const queue = new Queue('quick');
+    crowdOf({ host: 'shared' }).forEach((each) => queue.add(each));
+    for (let n = 0; n < 50; n++) queue.step();
+    const { crowded } = queue.slots as unknown as { crowded: Map<string, Map<string, number>> };
+    expect([...crowded.keys()]).toContain('quick host shared');
+    queue.slots.share(['quick'], [], []);
+    expect(crowded.size).toBe(0);
+  });
+});
+
+it('no more challenges than a minute allows, and those that are answered do not count', () => {
+  const slots = new Slots();
+  const at = (n: number): Waiting => sharer(n, { lane: 'challenge', host: 'the same' });
+  const send = (n: number): number => {
+    const taken = take(slots, at(n));
+    slots.giveBack(at(n), taken);
+    return taken;
+  };
+  for (let n = 0; n < 15; n++) {
+    expect(send(n)).toBe(1);
+    if (n < 5) slots.answered(at(n));
+  }
+  expect(send(15)).toBe(0);
+  expect(slots.full()).toEqual(['challenge host the same']);
 });
 
 it('a pace counts for each key, and begins again after a minute', () => {

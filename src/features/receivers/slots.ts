@@ -29,33 +29,117 @@ export interface Sharer {
   network: string | null;
 }
 
+/** A webhook that is due. */
+export interface Waiting extends Sharer {
+  /** When it became due, in seconds since 1970. */
+  since: number;
+}
+
+/** A webhook whose turn it is, and how many requests it may get at once. */
+export interface Turn<W extends Waiting> {
+  webhook: W;
+  slots: number;
+}
+
+/** Challenges in a minute that one user can have sent, and that one host gets, without being answered. */
+const CHALLENGES_A_MINUTE = 10;
+/** Users whose last turn is remembered, of each lane, host and network. */
+const MOST_REMEMBERED = 10_000;
+
 /**
  * Who may send now. In the second half of a lane, of a host's share and of a network's, only users get a slot who have
- * none: a few users can fill the first half, and others still find one.
+ * none there: a few users can fill the first half, and others still find one.
+ *
+ * Where that is not enough for all, users take turns, whatever number of webhooks they have: a user waits since the last
+ * turn, or since the webhook became due if that is later, and who has waited longest is next. So at most one turn of each
+ * user who waits comes before a webhook that becomes due, and none of users who come later.
  */
 export class Slots {
   private readonly used = new Map<string, number>();
+  private readonly challenges = new Pace(CHALLENGES_A_MINUTE);
+  /** Lanes, hosts and networks that somebody waits for: when the last turn there of each user began, oldest first. */
+  private readonly crowded = new Map<string, Map<string, number>>();
 
   /** Slots of a lane that nobody uses. */
   room(lane: Lane): number {
     return SHARES[lane].all - this.usedBy(lane);
   }
 
-  /** Takes slots for a webhook. @returns how many requests it may send at once; 0 if it has to wait */
-  take(sharer: Sharer): number {
-    const { lane } = sharer;
-    const { all, webhook, ...shares } = SHARES[lane];
-    const [owner, host, network = 0] = keysOf(sharer).map((key) => this.usedBy(key));
-    const half = Math.min(all / 2 - this.usedBy(lane), shares.host / 2 - host, shares.network / 2 - network);
-    const most = half > 0 ? Math.min(webhook, half) : owner === 0 ? 1 : 0;
-    const left = [this.room(lane), shares.user - owner, shares.host - host, shares.network - network];
-    const taken = Math.max(0, Math.min(most, ...left));
-    this.add(sharer, taken);
-    return taken;
+  /** Users, hosts and networks that get nothing now, each as its lane, what it is, and its name. */
+  full(): string[] {
+    const known = [...this.used.keys(), ...this.challenges.keys()];
+    return [...new Set(known)].filter((key) => key.includes(' ') && this.isFull(key));
+  }
+
+  /**
+   * Gives slots to all that are due in these lanes, to the user who waits longest first, and to nobody twice before all
+   * had one turn. @param full what got nothing, so that its webhooks are not among them
+   */
+  share<W extends Waiting>(lanes: Lane[], full: string[], due: W[]): Turn<W>[] {
+    const turns: Turn<W>[] = [];
+    const refused = new Set(full);
+    const had = new Set<string>();
+    const give = (webhook: W): void => {
+      const slots = this.take(webhook);
+      if (slots > 0) {
+        turns.push({ webhook, slots });
+        had.add(userOf(webhook));
+      } else for (const key of placesOf(webhook)) if (this.isFull(key)) refused.add(key);
+    };
+    const again: W[] = [];
+    const waits = new Map(due.map((webhook) => [webhook, this.waitsSince(webhook)]));
+    for (const webhook of [...due].sort((a, b) => waits.get(a)! - waits.get(b)! || 0))
+      if (had.has(userOf(webhook))) again.push(webhook);
+      else give(webhook);
+    again.forEach(give);
+    for (const key of this.crowded.keys())
+      if (lanes.includes(laneOf(key)) && !refused.has(key)) this.crowded.delete(key);
+    for (const key of refused) if (!this.crowded.has(key)) this.crowded.set(key, new Map());
+    return turns;
+  }
+
+  /** Something is sent to a webhook since then: others are next. */
+  began(sharer: Sharer, at: number): void {
+    for (const key of placesOf(sharer)) {
+      const turns = this.crowded.get(key);
+      if (!turns) continue;
+      turns.delete(sharer.owner);
+      turns.set(sharer.owner, at);
+      if (turns.size > MOST_REMEMBERED) turns.delete(turns.keys().next().value!);
+    }
   }
 
   giveBack(sharer: Sharer, slots: number): void {
     this.add(sharer, -slots);
+  }
+
+  /** A challenge was answered, and does not count. */
+  answered(sharer: Sharer): void {
+    this.challenges.forget(...pacedOf(sharer));
+  }
+
+  /** Takes slots for a webhook. @returns how many requests it may send at once; 0 if it has to wait */
+  private take(sharer: Sharer): number {
+    const { lane } = sharer;
+    const { webhook, user } = SHARES[lane];
+    let taken = Math.min(webhook, user - this.usedBy(userOf(sharer)));
+    for (const key of placesOf(sharer)) {
+      const [used, share] = [this.usedBy(key), shareOf(key)];
+      const isFirst = this.usedBy(`${key} user ${sharer.owner}`) === 0;
+      taken = Math.min(taken, share - used, used < share / 2 ? share / 2 - used : isFirst ? 1 : 0);
+    }
+    if (taken <= 0 || (lane === 'challenge' && !this.challenges.allows(...pacedOf(sharer)))) return 0;
+    this.add(sharer, taken);
+    return taken;
+  }
+
+  private waitsSince(webhook: Waiting): number {
+    const turns = placesOf(webhook).map((key) => this.crowded.get(key)?.get(webhook.owner) ?? -Infinity);
+    return Math.max(webhook.since, ...turns);
+  }
+
+  private isFull(key: string): boolean {
+    return this.usedBy(key) >= shareOf(key) || this.challenges.isSpent(key);
   }
 
   private usedBy(key: string): number {
@@ -63,7 +147,7 @@ export class Slots {
   }
 
   private add(sharer: Sharer, slots: number): void {
-    for (const key of [sharer.lane, ...keysOf(sharer)]) {
+    for (const key of placesOf(sharer).flatMap((place) => [place, `${place} user ${sharer.owner}`])) {
       const used = this.usedBy(key) + slots;
       if (used > 0) this.used.set(key, used);
       else this.used.delete(key);
@@ -71,11 +155,20 @@ export class Slots {
   }
 }
 
-const keysOf = ({ lane, owner, host, network }: Sharer): string[] => [
-  `${lane} user ${owner}`,
+/** What users share. */
+const placesOf = ({ lane, host, network }: Sharer): string[] => [
+  lane,
   `${lane} host ${host}`,
   ...(network === null ? [] : [`${lane} network ${network}`]),
 ];
+const userOf = ({ lane, owner }: Sharer): string => `${lane} user ${owner}`;
+const pacedOf = (sharer: Sharer): string[] => [userOf(sharer), `${sharer.lane} host ${sharer.host}`];
+const laneOf = (key: string): Lane => key.split(' ', 1)[0] as Lane;
+/** Of a lane, or of a user, host or network there. */
+function shareOf(key: string): number {
+  const [lane, what = 'all'] = key.split(' ', 2) as [Lane, keyof Shares | undefined];
+  return SHARES[lane][what];
+}
 
 const MINUTE_MS = 60_000;
 
@@ -88,14 +181,24 @@ export class Pace {
 
   /** Counts it for all keys, unless one of them has reached the limit. */
   allows(...keys: string[]): boolean {
+    if (keys.some((key) => this.isSpent(key))) return false;
+    for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+    return true;
+  }
+
+  /** Whether a key has reached the limit. */
+  isSpent(key: string): boolean {
     const now = performance.now();
     if (now - this.since >= MINUTE_MS) {
       this.counts.clear();
       this.since = now;
     }
-    if (keys.some((key) => (this.counts.get(key) ?? 0) >= this.most)) return false;
-    for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-    return true;
+    return (this.counts.get(key) ?? 0) >= this.most;
+  }
+
+  /** Those that were counted. */
+  keys(): Iterable<string> {
+    return this.counts.keys();
   }
 
   /** Counts it no more. */

@@ -50,17 +50,6 @@ export const CLAIM_CHALLENGES = statement<{ webhooks: string[] }, ClaimedChallen
     RETURNING id AS webhook, url, ${SIGNING_SECRETS} AS secrets`,
 );
 
-/** Their users or hosts had enough challenges for now. Otherwise a crowd of them would be looked at all the time. */
-export const POSTPONE_CHALLENGES = statement<{ webhooks: string[] }, never>(
-  'postpone_webhook_challenges',
-  { webhooks: 'uuid[]' },
-  `
-    UPDATE webhooks SET retry_at = now() + make_interval(secs => 30 + 30 * random())
-    WHERE id = ANY (ARRAY(
-      SELECT id FROM webhooks WHERE id = ANY(:webhooks) AND status = 'UNVERIFIED' AND due_at <= now()
-      ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))`,
-);
-
 /** Events come from now on, if the server has answered and the URL is still the same. */
 export const FINISH_CHALLENGE = statement<
   { webhook: string; url: string; error: string | null; slow: boolean; network: string | null },

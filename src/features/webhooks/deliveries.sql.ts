@@ -1,6 +1,6 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import type { Lane } from '#features/receivers/slots';
+import type { Lane, Waiting } from '#features/receivers/slots';
 import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 const JITTER = '(0.75 + random() / 2)';
@@ -14,30 +14,53 @@ const WAIT = `least(3600, 10 * 2 ^ least(20, n.failures - 2)) * ${JITTER}`;
 export const SIGNING_SECRETS = `array_remove(
   ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL)`;
 
-export interface DueWebhook {
+export interface DueWebhook extends Waiting {
   id: string;
-  lane: Lane;
   status: WebhookStatus;
-  owner: string;
-  host: string;
-  network: string | null;
-  /** When it became due, as text, since a Date has no infinity. */
-  due: string;
 }
 
-/** The webhooks of each lane that are due, longest waiting first, at most `most` of a lane after a place in it. */
+interface DuePage {
+  lane: Lane;
+  /** Now, in seconds since 1970. */
+  now: number;
+  /** Where the next page begins, as text, since a Date has no infinity; null if this is the last one. */
+  due: string | null;
+  id: string | null;
+  webhooks: DueWebhook[];
+}
+
+/**
+ * The webhooks of each lane that are due, longest waiting first, of each user the first at each host, and none that gets
+ * nothing now (see `Slots.full`). Reads at most `most` of a lane, after a place in it.
+ */
 export const DUE_WEBHOOKS = statement<
-  { lanes: Lane[]; dues: string[]; ids: string[]; most: number },
-  DueWebhook
+  { lanes: Lane[]; dues: string[]; ids: string[]; full: string[]; most: number },
+  DuePage
 >(
   'due_webhooks',
-  { lanes: 'text[]', dues: 'timestamptz[]', ids: 'uuid[]', most: 'integer' },
+  { lanes: 'text[]', dues: 'timestamptz[]', ids: 'uuid[]', full: 'text[]', most: 'integer' },
   `
-    SELECT due.* FROM unnest(:lanes, :dues, :ids) AS place (lane, due, id)
+    SELECT place.lane, date_part('epoch', now()) AS now, page.due::text, page.id, page.webhooks
+    FROM unnest(:lanes, :dues, :ids) AS place (lane, due, id)
     CROSS JOIN LATERAL (
-      SELECT w.id, w.lane, w.status, w.user_id AS owner, w.host, w.network, w.due_at::text AS due FROM webhooks w
-      WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
-      ORDER BY w.due_at, w.id LIMIT :most) due`,
+      WITH seen AS MATERIALIZED (
+        SELECT id, lane, status, status = 'DISABLED' AS is_over, user_id, host, network, due_at,
+          greatest(due_at, challenge_asked_at, created_at) AS since FROM webhooks w
+        WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
+        ORDER BY w.due_at, w.id LIMIT :most
+      ), firsts AS (
+        SELECT DISTINCT ON (user_id, host, is_over) * FROM seen
+        WHERE is_over OR NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host, lane || ' network ' || network]
+          && :full
+        ORDER BY user_id, host, is_over, due_at, id
+      )
+      SELECT last.due, last.id, coalesce((
+        SELECT json_agg(json_build_object('id', id, 'lane', lane, 'status', status, 'owner', user_id, 'host', host,
+          'network', network, 'since', date_part('epoch', since))
+          ORDER BY due_at, id) FROM firsts), '[]') AS webhooks
+      FROM (SELECT) one LEFT JOIN (
+        SELECT due_at AS due, id FROM seen ORDER BY due_at DESC, id DESC LIMIT 1) last
+        ON (SELECT count(*) FROM seen) = :most) page`,
 );
 
 export interface ClaimedDelivery {
@@ -105,7 +128,8 @@ interface Round {
 
 /**
  * Stores the outcomes of the deliveries that were sent to a webhook together, unless a later attempt has begun, and what
- * follows for the webhook. One that is PAUSED goes on here too: each try is a probe.
+ * follows for the webhook, which is due again behind its owner's others. One that is PAUSED goes on here too: each try
+ * is a probe.
  */
 export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
   'finish_webhook_deliveries',
@@ -142,7 +166,7 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
       FROM round r JOIN webhooks w ON w.id = :webhook
     )
     UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = :slow,
-      network = coalesce(:network, w.network), taken_until = '-infinity',
+      network = coalesce(:network, w.network), taken_until = now(),
       retry_at = greatest(now() + make_interval(secs => :retryAfter),
         CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => ${WAIT}) ELSE '-infinity' END),
       status = CASE

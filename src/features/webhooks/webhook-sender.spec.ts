@@ -3,33 +3,51 @@ import type { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { type Lane, SHARES } from '#features/receivers/slots';
 import type { WebhookClient } from '#features/receivers/webhook-client';
-import { CLAIM_CHALLENGES, POSTPONE_CHALLENGES } from './challenges.sql';
+import { CLAIM_CHALLENGES } from './challenges.sql';
 import { CLAIM_DELIVERIES, DUE_WEBHOOKS, type DueWebhook, FAIL_DELIVERIES } from './deliveries.sql';
 import { WebhookSender } from './webhook-sender';
 
 const webhook = (lane: Lane, n: number, more: Partial<DueWebhook> = {}): DueWebhook => ({
   ...{ id: `${lane}${n}`, lane, status: lane === 'challenge' ? 'UNVERIFIED' : 'ACTIVE' },
-  ...{ owner: `${lane}${n}`, host: `${lane}${n}`, network: null, due: '-infinity' },
+  ...{ owner: `${lane}${n}`, host: `${lane}${n}`, network: null, since: 0 },
   ...more,
 });
-/** More than there are slots for, more challenges of one user than a minute allows, and one that is disabled. */
-const DUE = [
+/** More than there are slots for, and one that is disabled. */
+const webhooks = [
   ...Array.from({ length: 60 }, (_, n) => webhook('quick', n)),
   ...Array.from({ length: 20 }, (_, n) => webhook('challenge', n, { owner: 'one' })),
   webhook('slow', 0, { status: 'DISABLED' }),
 ];
+const PAGE = { lane: 'quick', now: 1, due: null, id: null, webhooks };
 
-/** A sender on a database where one statement always fails and nothing can be claimed. */
+interface Values {
+  dues: string[];
+  ids: string[];
+  webhooks: string[];
+  most: number[];
+}
+
+/** A sender on a database where one statement always fails, if one is given, and nothing can be claimed. */
 class Bench {
-  /** The slots for deliveries that the last round had. */
+  /** What is due: a round reads all. */
+  pages: object[] = [PAGE];
+  /** Where the pages of the last round began. */
+  asked: Pick<Values, 'dues' | 'ids'>[] = [];
+  /** The webhooks that the last round gave slots to, and their slots for deliveries. */
+  claimed: string[] = [];
   slots = 0;
   round: () => Promise<void> = () => Promise.resolve();
 
-  constructor(failing: object) {
-    const run = (statement: unknown, values: { most?: number[] }): Promise<unknown> => {
-      if (statement === CLAIM_DELIVERIES) this.slots = values.most!.reduce((sum, each) => sum + each, 0);
+  constructor(failing?: object) {
+    const run = (statement: unknown, values: Values): Promise<unknown> => {
+      if (statement === CLAIM_DELIVERIES) {
+        this.claimed = values.webhooks;
+        this.slots = values.most.reduce((sum, each) => sum + each, 0);
+      }
       if (statement === failing) return Promise.reject(new Error('canceling statement due to lock timeout'));
-      return Promise.resolve(statement === DUE_WEBHOOKS ? DUE : []);
+      if (statement !== DUE_WEBHOOKS) return Promise.resolve([]);
+      this.asked.push({ dues: values.dues, ids: values.ids });
+      return Promise.resolve([this.pages[(this.asked.length - 1) % this.pages.length]]);
     };
     const poller = { add: (task: () => Promise<void>) => (this.round = task), hurry: () => undefined };
     new WebhookSender(
@@ -43,7 +61,7 @@ class Bench {
 }
 
 describe('WebhookSender', () => {
-  it.each([POSTPONE_CHALLENGES, FAIL_DELIVERIES, CLAIM_CHALLENGES, CLAIM_DELIVERIES])(
+  it.each([FAIL_DELIVERIES, CLAIM_CHALLENGES, CLAIM_DELIVERIES])(
     'keeps its slots when $name fails',
     async (failing) => {
       const bench = new Bench(failing);
@@ -56,4 +74,21 @@ describe('WebhookSender', () => {
       expect(failures).toBeGreaterThan(0);
     },
   );
+
+  it('reads all pages before it gives slots, from the end of each, and gives none twice what comes twice', async () => {
+    const bench = new Bench();
+    const late = Array.from({ length: 60 }, (_, n) => webhook('quick', n, { since: 2 }));
+    const early = webhook('quick', 99, { since: 1 });
+    bench.pages = [
+      { ...PAGE, due: 'then', id: 'there', webhooks: late },
+      { ...PAGE, webhooks: [early, late[0]] },
+    ];
+    await bench.round();
+    expect(bench.asked.map(({ dues, ids }) => [dues, ids])).toEqual([
+      [Array(3).fill('-infinity'), Array(3).fill('00000000-0000-0000-0000-000000000000')],
+      [['then'], ['there']],
+    ]);
+    expect(bench.claimed.slice(0, 2)).toEqual([early.id, late[0].id]);
+    expect(new Set(bench.claimed).size).toBe(bench.claimed.length);
+  });
 });

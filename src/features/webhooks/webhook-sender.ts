@@ -6,14 +6,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
-import { LANES, type Lane, Pace, Slots } from '#features/receivers/slots';
+import { LANES, type Lane, Slots, type Turn } from '#features/receivers/slots';
 import { SEND_TIMEOUT_MS, WebhookClient } from '#features/receivers/webhook-client';
-import {
-  CLAIM_CHALLENGES,
-  type ClaimedChallenge,
-  FINISH_CHALLENGE,
-  POSTPONE_CHALLENGES,
-} from './challenges.sql';
+import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
 import {
   CLAIM_DELIVERIES,
   type ClaimedDelivery,
@@ -24,8 +19,8 @@ import {
 } from './deliveries.sql';
 import { bodyOf, challengeOf, messageOf } from './message';
 
-/** Webhooks of a lane considered in one round. If some find no slot, the next round continues after them. */
-const LOOKED_AT = 100;
+/** Webhooks of a lane that one statement reads. */
+const LOOKED_AT = 1000;
 /**
  * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
  * time.
@@ -33,19 +28,11 @@ const LOOKED_AT = 100;
 const LEASE_SECONDS = 30;
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
-/** Challenges in a minute that one user can have sent, and that one host gets, without being answered. */
-const CHALLENGES_A_MINUTE = 10;
 /** Deliveries that become FAILED in one statement. */
 const FAILED_AT_ONCE = 300;
 /** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
 const START = { due: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
-
-/** A webhook whose turn it is, and how many requests it may get at once. */
-interface Turn {
-  webhook: DueWebhook;
-  slots: number;
-}
 
 /** Sends what is due. Every process does this; none takes what another has taken. */
 @Injectable()
@@ -53,10 +40,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(WebhookSender.name);
   private readonly running = new Set<Promise<void>>();
   private readonly slots = new Slots();
-  private readonly challenges = new Pace(CHALLENGES_A_MINUTE);
   private readonly stop = new AbortController();
-  /** Where the next round continues in a lane, if not at its beginning. */
-  private readonly places = new Map<Lane, { due: string; id: string }>();
   private leave: () => void = () => undefined;
 
   constructor(
@@ -80,49 +64,46 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private async serveDueWebhooks(): Promise<void> {
     const lanes = LANES.filter((lane) => this.slots.room(lane) > 0);
     if (lanes.length === 0) return;
-    const places = lanes.map((lane) => this.places.get(lane) ?? START);
-    const due = await this.database.readAll(DUE_WEBHOOKS, {
-      lanes,
-      dues: places.map((place) => place.due),
-      ids: places.map((place) => place.id),
-      most: LOOKED_AT,
-    });
-    const turns: Turn[] = [];
-    const tooSoon: string[] = [];
-    for (const webhook of due.filter(({ status }) => status !== 'DISABLED')) {
-      const slots = this.slots.take(webhook);
-      if (slots === 0) continue;
-      if (webhook.lane !== 'challenge' || this.challenges.allows(...paceOf(webhook)))
-        turns.push({ webhook, slots });
-      else {
-        this.slots.giveBack(webhook, slots);
-        tooSoon.push(webhook.id);
-      }
-    }
+    const full = this.slots.full();
+    const { due, now } = await this.find(lanes, full);
+    const [disabled, waiting] = [due.filter(isDisabled), due.filter((webhook) => !isDisabled(webhook))];
     // At once, as nothing else returns the slots.
-    await this.claim(turns);
-    const isMore = lanes.map((lane) => this.moveOn(lane, due));
-    if (tooSoon.length > 0) await this.database.write(POSTPONE_CHALLENGES, { webhooks: tooSoon });
-    const disabled = due.filter(({ status }) => status === 'DISABLED').map(({ id }) => id);
-    if (disabled.length > 0)
-      await this.database.write(FAIL_DELIVERIES, { webhooks: disabled, most: FAILED_AT_ONCE });
-    if (disabled.length > 0 || isMore.includes(true)) this.poller.hurry();
+    await this.claim(this.slots.share(lanes, full, waiting), now);
+    if (disabled.length === 0) return;
+    await this.database.write(FAIL_DELIVERIES, {
+      webhooks: disabled.map(({ id }) => id),
+      most: FAILED_AT_ONCE,
+    });
+    this.poller.hurry();
   }
 
-  /** @returns whether the next round has to look at more of a lane, which still has room */
-  private moveOn(lane: Lane, due: DueWebhook[]): boolean {
-    const seen = due.filter((each) => each.lane === lane);
-    const isMore = seen.length === LOOKED_AT && this.slots.room(lane) > 0;
-    if (isMore) this.places.set(lane, seen.at(-1)!);
-    else this.places.delete(lane);
-    return isMore;
+  /** All that is due, however much that is: who is next can only be said of all. Each once, if it moves meanwhile. */
+  private async find(lanes: Lane[], full: string[]): Promise<{ due: DueWebhook[]; now: number }> {
+    const found = new Map<string, DueWebhook>();
+    let now = 0;
+    let places = lanes.map((lane) => ({ lane, ...START }));
+    while (places.length > 0) {
+      const pages = await this.database.readAll(DUE_WEBHOOKS, {
+        lanes: places.map(({ lane }) => lane),
+        dues: places.map((place) => place.due),
+        ids: places.map(({ id }) => id),
+        full,
+        most: LOOKED_AT,
+      });
+      for (const page of pages) {
+        for (const webhook of page.webhooks) found.set(webhook.id, webhook);
+        now ||= page.now;
+      }
+      places = pages.flatMap(({ lane, due, id }) => (due === null || id === null ? [] : { lane, due, id }));
+    }
+    return { due: [...found.values()], now };
   }
 
   /**
    * Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. Slots
    * that nothing is sent with are free again, whatever fails.
    */
-  private async claim(turns: Turn[]): Promise<void> {
+  private async claim(turns: Turn<DueWebhook>[], now: number): Promise<void> {
     const unused = new Map(turns.map(({ webhook, slots }) => [webhook, slots]));
     try {
       const [challenges, others] = [turns.filter(isChallenge), turns.filter((turn) => !isChallenge(turn))];
@@ -147,12 +128,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
         const deliveries = claimed.filter((each) => each.webhook === webhook.id);
         const used = challenge ? 1 : deliveries.length;
         unused.set(webhook, slots - used);
-        if (used > 0)
-          this.start(
-            webhook,
-            used,
-            challenge ? this.challenge(webhook, challenge) : this.deliver(deliveries),
-          );
+        if (used === 0) continue;
+        this.slots.began(webhook, now);
+        this.start(webhook, used, challenge ? this.challenge(webhook, challenge) : this.deliver(deliveries));
       }
       const failed = claims.find((claim) => claim.status === 'rejected');
       if (failed) throw failed.reason;
@@ -210,11 +188,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const slow = performance.now() - began > SLOW_MS;
     if (error !== null && this.stop.signal.aborted) return;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
-    if (error === null) this.challenges.forget(...paceOf(asked));
+    if (error === null) this.slots.answered(asked);
     await this.database.write(FINISH_CHALLENGE, { webhook, url, error, slow, network });
   }
 }
 
-const isChallenge = ({ webhook }: Turn): boolean => webhook.lane === 'challenge';
-const paceOf = ({ owner, host }: DueWebhook): string[] => [`user ${owner}`, `host ${host}`];
-const idsOf = (turns: Turn[]): string[] => turns.map(({ webhook }) => webhook.id);
+const isDisabled = ({ status }: DueWebhook): boolean => status === 'DISABLED';
+const isChallenge = ({ webhook }: Turn<DueWebhook>): boolean => webhook.lane === 'challenge';
+const idsOf = (turns: Turn<DueWebhook>[]): string[] => turns.map(({ webhook }) => webhook.id);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { FINISH_CHALLENGE } from '#features/webhooks/challenges.sql';
@@ -83,6 +84,16 @@ export class Webhooks {
   async test(id: string): Promise<void> {
     expect((await this.send('POST', `/webhooks/${id}/test`)).status).toBe(202);
   }
+}
+
+/** Waits until the sender has asked so often who is due. @returns the statements that ran meanwhile */
+export async function looks(times: number): Promise<string[]> {
+  const names: string[] = [];
+  const note = (call: unknown): void => void names.push((call as { name: string }).name);
+  subscribe('tracing:database:statement:start', note);
+  await until(() => names.filter((name) => name === 'due_webhooks').length >= times);
+  unsubscribe('tracing:database:statement:start', note);
+  return names;
 }
 
 /** Waits until the receiver has answered the challenge. */

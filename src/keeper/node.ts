@@ -1,5 +1,5 @@
 import { type Address, type Hash, type Hex, hexToBigInt, hexToNumber, numberToHex } from 'viem';
-import { CallReverted, type ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
+import { CallReverted, type ChainRpc, ChainUnavailable, isBeyondSeconds } from '#ledger/chain/chain-rpc';
 
 /** EIP-1559. The contracts need a chain that has it. */
 export interface Fees {
@@ -91,7 +91,10 @@ export class KeeperNode {
 
   private async latest(): Promise<{ timestamp: Hex; baseFeePerGas?: Hex }> {
     const block = await this.rpc.request('eth_getBlockByNumber', ['latest', false]);
-    return block as { timestamp: Hex; baseFeePerGas?: Hex };
+    const latest = block as { timestamp: Hex; baseFeePerGas?: Hex };
+    if (isBeyondSeconds(latest.timestamp))
+      throw new ChainUnavailable('the node sends the times of blocks in another unit than seconds');
+    return latest;
   }
 }
 

@@ -177,13 +177,6 @@ describe('an event that cannot be applied', () => {
     });
   });
 
-  it('does not stop the indexer by a block time beyond all calendars', async () => {
-    chain.add([deposit(1n, { time: LATEST_TIME_S })], 2 ** 50);
-    chain.add([deposit(2n, { time: LATEST_TIME_S })], 12);
-    await written.apply(chain);
-    expect(await outcomes()).toEqual(['APPLIED', 'APPLIED']);
-  });
-
   it('counts as an anomaly once, and a deposit of another amount than announced does too', async () => {
     await written.addPool('aaaaaaaa-0000-7000-8000-000000000002', [
       { id: ANNOUNCED, amount: '10', at: GENESIS },

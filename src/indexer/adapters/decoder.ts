@@ -102,7 +102,7 @@ function eventOf(
     blockNumber: Number(log.blockNumber),
     logIndex: small(Number(log.logIndex)),
     blockHash: log.blockHash,
-    time: Math.min(time, LATEST_TIME_S),
+    time,
     txHash: log.transactionHash,
     contract,
     seq,

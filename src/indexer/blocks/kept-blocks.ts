@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 
 interface Row {
@@ -34,7 +33,7 @@ export class KeptBlocks {
       blocks.map((block) => block.number),
       blocks.map((block) => block.hash),
       blocks.map((block) => block.parentHash),
-      blocks.map((block) => Math.min(block.time, LATEST_TIME_S)),
+      blocks.map((block) => block.time),
     ]);
   }
 

@@ -2,7 +2,6 @@ import type { Client } from 'pg';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
-import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 
 export type ApartState = 'catching_up' | 'quarantined';
@@ -101,7 +100,7 @@ export class ContractWriter {
   }
 }
 
-const valuesOf = ({ number, hash, time }: Block): unknown[] => [number, hash, Math.min(time, LATEST_TIME_S)];
+const valuesOf = ({ number, hash, time }: Block): unknown[] => [number, hash, time];
 
 /** Parameters: address; number, hash and time of the block; state, reason. */
 const KEEP = `

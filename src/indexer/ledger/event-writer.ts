@@ -3,7 +3,6 @@ import type { Confirmations } from '#settings/indexer.settings';
 import { keptFrom } from '#indexer/blocks/finality';
 import { KeptBlocks } from '#indexer/blocks/kept-blocks';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
-import { LATEST_TIME_S } from '#indexer/reading/decode';
 import { type Block, MAX_LOGS } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } from './chain-cursor';
@@ -218,7 +217,7 @@ export class EventWriter {
     const values = [
       number,
       hash,
-      Math.min(time, LATEST_TIME_S),
+      time,
       applied,
       head,
       state,

@@ -1,4 +1,5 @@
 import { toFunctionSelector } from 'viem';
+import { isBeyondSeconds } from '#ledger/chain/chain-rpc';
 import type { RawLog } from './decode';
 import { type Call, RetryableChainError, RpcError } from './rpc';
 
@@ -68,6 +69,10 @@ export function toBlock(raw: RawBlock): Block {
   const { number, hash, parentHash, timestamp } = raw;
   if (!areTexts(QUANTITY, number, timestamp) || !areTexts(HASH, hash, parentHash))
     throw new MalformedAnswer('the node sent an invalid block');
+  if (isBeyondSeconds(timestamp))
+    throw new MalformedAnswer(
+      `the node sends the times of blocks in another unit than seconds: ${Number(timestamp)}`,
+    );
   return {
     number: Number(number),
     hash: hash.toLowerCase(),

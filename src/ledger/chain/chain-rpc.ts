@@ -83,6 +83,9 @@ async function ask(
   return answer.result;
 }
 
+/** Whether a block's time cannot be seconds, which are those of the year 5138 then. Some nodes send milliseconds. */
+export const isBeyondSeconds = (timestamp: unknown): boolean => Number(timestamp) >= 1e11;
+
 /**
  * Whether a node's error says that the contract reverted: code 3 in the execution API, -32015 ("VM execution error.") of
  * Nethermind and OpenEthereum, the words of older nodes in the message or, beside a code, in the data.

@@ -27,8 +27,8 @@ const LAST_SECOND = BigInt(Date.UTC(9999, 11, 31) / 1000);
 const ZERO = /^0x0+$/;
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-/** A time in seconds, as it is stored. */
-export const timeOf = (timestamp: string): string => least(BigInt(timestamp), LAST_SECOND).toString();
+/** Seconds, as they are stored. */
+export const timeOf = (timestamp: string): string => BigInt(timestamp).toString();
 const uuid = (bytes: string): string =>
   bytes.slice(2).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 const lower = (text: unknown): string => String(text).toLowerCase();

@@ -21,6 +21,8 @@ interface Wrong {
 
 /** Blocks that are asked for at once, each by its header and its logs. */
 const MOST_BLOCKS = 200;
+/** No time of a block in seconds: that would be the year 5138. */
+const NO_SECONDS = 1e11;
 
 /** Compares the events and blocks that were read with what a node says of them now. */
 export class NodeComparison extends ChainComparison {
@@ -122,6 +124,8 @@ export class NodeComparison extends ChainComparison {
     answers.forEach((answer, i) => {
       if (answer instanceof Error) throw new NotComparable(answer.message);
       if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
+      if (Number((answer as Partial<Header>).timestamp) >= NO_SECONDS)
+        throw new NotComparable('the node sends the times of blocks in another unit than seconds');
     });
     return answers;
   }

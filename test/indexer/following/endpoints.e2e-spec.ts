@@ -3,7 +3,7 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Answers, Faults, Log } from '../../support/chain/rpc-node';
 import { nodeOf } from '../../support/chain/chain-node';
 import { liars } from '../../support/chain/liars';
-import { PaperChain } from '../../support/chain/paper-chain';
+import { GENESIS, PaperChain } from '../../support/chain/paper-chain';
 import { type PaperBench, usePaper } from '../../support/chain/paper-bench';
 
 function deposits(bench: PaperBench): void {
@@ -47,6 +47,7 @@ describe('of two endpoints', () => {
     ['has heads but refuses logs', { refuse: (method) => method === 'eth_getLogs' }],
     ['answers everything with a text', { http: () => (response) => response.end('"upstream error"') }],
     ['sends null among logs', { logs: (logs) => [...logs, null as unknown as Log] }],
+    ['sends times in milliseconds', liars.times(GENESIS * 1000)],
     ['sends null for logs', { logs: () => null as unknown as Log[] }],
   ])('the first is left for the other when it %s', async (_, faults) => {
     bench.node.faults = faults;

@@ -132,7 +132,12 @@ describe('the last event of a vault', () => {
 
   it('is that of its last log, so that one which was missed behind a sale is still news', async () => {
     const chain = new PaperChain();
-    const vault = { contract: OTHER_CONTRACT, poolName: SAVER, account: SAVER, poolId: compact(paperId('a', 1)) };
+    const vault = {
+      contract: OTHER_CONTRACT,
+      poolName: SAVER,
+      account: SAVER,
+      poolId: compact(paperId('a', 1)),
+    };
     const trade = (kind: 'SharesBought' | 'SharesSold', logIndex: number) =>
       ({ kind, ...vault, amount: '5000', shares: '5000', logIndex, seq: MAX_PLACES + logIndex }) as const;
     chain.add([trade('SharesBought', 3), trade('SharesSold', 4)]);

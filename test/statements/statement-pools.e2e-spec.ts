@@ -29,6 +29,7 @@ describe('pools of statements', () => {
   let database: TestDatabase;
   let admin: Pool;
   const opened: Pool[] = [];
+  const proxies: Proxy[] = [];
   let unlocked: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
@@ -45,8 +46,13 @@ describe('pools of statements', () => {
   beforeEach(() => admin.query('TRUNCATE item'));
   afterEach(async () => {
     await unlocked?.();
+    for (const proxy of proxies.splice(0)) await proxy.stop();
     for (const pool of opened.splice(0)) await pool.end();
   });
+  const startProxy = async (): Promise<Proxy> => {
+    proxies.push(await Proxy.start(database.url));
+    return proxies.at(-1)!;
+  };
 
   const open = (
     { reads, ...size }: Partial<PoolSize> & { reads?: boolean } = {},
@@ -413,26 +419,21 @@ describe('pools of statements', () => {
     });
 
     it('however late it reaches the server', async () => {
-      const proxy = await Proxy.start(database.url);
+      const proxy = await startProxy();
       const [pipelined] = open({ width: 1, depth: 4 }, { limits, connectionString: proxy.url });
-      try {
-        await eventually(pipelined, INSERT, 1);
-        for (let round = 0; round < 3; round++) {
-          proxy.hold('requests');
-          const results = await Promise.allSettled(insert(pipelined, 2, 3, 4));
-          expect(done(results)).toEqual([]);
-          for (const { reason } of results as PromiseRejectedResult[])
-            expect(isUnavailable(reason)).toBe(true);
-          expect(proxy.waiting).toBeGreaterThan(0);
-          proxy.deliver();
-          // Once the server has ended the connection, it has read everything that was sent.
-          await until(async () => (await connections()) === 0);
-          expect(await stored()).toEqual([1]);
-          await eventually(pipelined, INSERT, 10);
-          await admin.query('DELETE FROM item WHERE id = 10');
-        }
-      } finally {
-        await proxy.stop();
+      await eventually(pipelined, INSERT, 1);
+      for (let round = 0; round < 3; round++) {
+        proxy.hold('requests');
+        const results = await Promise.allSettled(insert(pipelined, 2, 3, 4));
+        expect(done(results)).toEqual([]);
+        for (const { reason } of results as PromiseRejectedResult[]) expect(isUnavailable(reason)).toBe(true);
+        expect(proxy.waiting).toBeGreaterThan(0);
+        proxy.deliver();
+        // Once the server has ended the connection, it has read everything that was sent.
+        await until(async () => (await connections()) === 0);
+        expect(await stored()).toEqual([1]);
+        await eventually(pipelined, INSERT, 10);
+        await admin.query('DELETE FROM item WHERE id = 10');
       }
     });
 
@@ -536,7 +537,7 @@ describe('pools of statements', () => {
   });
 
   it('leaves a new connection that gets no answer', async () => {
-    const proxy = await Proxy.start(database.url);
+    const proxy = await startProxy();
     const [pipelined, pool] = open(
       { width: 1 },
       { connectionString: proxy.url, connectionTimeoutMillis: 500 },
@@ -546,15 +547,11 @@ describe('pools of statements', () => {
       proxy.hang();
       ServerClock.read(...args);
     });
-    try {
-      await expect(pipelined.run(INSERT, [1])).rejects.toThrow(DatabaseUnavailable);
-      await until(() => pool.totalCount === 0);
-      proxy.restore();
-      expect(await pipelined.run(INSERT, [2])).toEqual([{ id: 2 }]);
-      expect(await stored()).toEqual([2]);
-    } finally {
-      await proxy.stop();
-    }
+    await expect(pipelined.run(INSERT, [1])).rejects.toThrow(DatabaseUnavailable);
+    await until(() => pool.totalCount === 0);
+    proxy.restore();
+    expect(await pipelined.run(INSERT, [2])).toEqual([{ id: 2 }]);
+    expect(await stored()).toEqual([2]);
   });
 
   it('leaves a server that became read-only', async () => {
@@ -622,38 +619,30 @@ describe('pools of statements', () => {
     });
 
     it('statements wait while connections are refused', async () => {
-      const proxy = await Proxy.start(database.url);
+      const proxy = await startProxy();
       const [pipelined] = open({}, { connectionString: proxy.url });
-      try {
-        proxy.refuse();
-        const pending = Promise.all(insert(pipelined, 1, 2, 3));
-        // Behind the connections of the pool.
-        await expect(new Client({ connectionString: proxy.url }).connect()).rejects.toThrow();
-        proxy.restore();
-        await pending;
-        expect(await stored()).toEqual([1, 2, 3]);
-      } finally {
-        await proxy.stop();
-      }
+      proxy.refuse();
+      const pending = Promise.all(insert(pipelined, 1, 2, 3));
+      // Behind the connections of the pool.
+      await expect(new Client({ connectionString: proxy.url }).connect()).rejects.toThrow();
+      proxy.restore();
+      await pending;
+      expect(await stored()).toEqual([1, 2, 3]);
     });
 
     it('a lost connection: what reads is sent again, what writes may have been done', async () => {
-      const proxy = await Proxy.start(database.url);
+      const proxy = await startProxy();
       const [reads] = open({ width: 1, reads: true }, { connectionString: proxy.url });
       const [writes] = open({ width: 1 }, { connectionString: proxy.url });
-      try {
-        const written = [writes.run(SLEEP, ['60']), ...insert(writes, 1)].map(failureOf);
-        await until(async () => (await working('Timeout')).length === 1);
-        const read = reads.run(SLEEP, ['1'], { writes: false });
-        await until(async () => (await working('Timeout')).length === 2);
-        proxy.restore();
-        expect(await read).toEqual([{ value: '' }]);
-        for (const error of await Promise.all(written)) {
-          expect(error).toBeInstanceOf(OutcomeUnknown);
-          expect(isUnavailable(error)).toBe(true);
-        }
-      } finally {
-        await proxy.stop();
+      const written = [writes.run(SLEEP, ['60']), ...insert(writes, 1)].map(failureOf);
+      await until(async () => (await working('Timeout')).length === 1);
+      const read = reads.run(SLEEP, ['1'], { writes: false });
+      await until(async () => (await working('Timeout')).length === 2);
+      proxy.restore();
+      expect(await read).toEqual([{ value: '' }]);
+      for (const error of await Promise.all(written)) {
+        expect(error).toBeInstanceOf(OutcomeUnknown);
+        expect(isUnavailable(error)).toBe(true);
       }
     });
 
@@ -671,17 +660,13 @@ describe('pools of statements', () => {
     });
 
     it('a server that says nothing is given up when the answer is due', async () => {
-      const proxy = await Proxy.start(database.url);
+      const proxy = await startProxy();
       const limits = { ...PATIENT, sendMs: 200_000, resendMs: 200_000 };
       const [writes] = open({ width: 1 }, { limits, connectionString: proxy.url });
-      try {
-        await Promise.all(insert(writes, 1));
-        proxy.hang();
-        const requested = performance.now() - limits.answerMs + 300;
-        expect(await failureOf(writes.run(INSERT, [2], { requested }))).toBeInstanceOf(OutcomeUnknown);
-      } finally {
-        await proxy.stop();
-      }
+      await Promise.all(insert(writes, 1));
+      proxy.hang();
+      const requested = performance.now() - limits.answerMs + 300;
+      expect(await failureOf(writes.run(INSERT, [2], { requested }))).toBeInstanceOf(OutcomeUnknown);
     });
 
     it('in a long outage nobody waits', async () => {

@@ -14,9 +14,7 @@ let wallet: BrowserWallet;
 const store = memoryPayments();
 
 beforeAll(async () => {
-  await bench.begin();
-  saver = await bench.funded(5);
-  await bench.atHead();
+  saver = await bench.begin();
   client = bench.client({ payments: store });
   await client.signIn(new BrowserWallet([saver]));
 });

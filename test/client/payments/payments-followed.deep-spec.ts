@@ -19,9 +19,7 @@ let client: SavingsClient;
 let wallet: BrowserWallet;
 
 beforeAll(async () => {
-  await bench.begin();
-  saver = await bench.funded(5);
-  await bench.atHead();
+  saver = await bench.begin();
 });
 afterAll(() => bench.end());
 beforeEach(async () => {

@@ -24,9 +24,7 @@ let client: SavingsClient;
 let wallet: BrowserWallet;
 
 beforeAll(async () => {
-  await bench.begin();
-  chain = await bench.funded(5);
-  await bench.atHead();
+  chain = await bench.begin();
   client = bench.client();
   wallet = new BrowserWallet([chain]).without('eth_signTypedData_v4');
   await client.signIn(wallet);

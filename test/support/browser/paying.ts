@@ -94,13 +94,17 @@ export class BrowserWallet {
 export class PayingBench extends ChainBench {
   readonly app = new TestApp();
 
-  async begin(): Promise<void> {
+  /** @returns a saver who has tokens */
+  async begin(): Promise<DevClient> {
     await this.app.start({}, undefined, async (database) => {
       await this.start(database);
       return { ...this.settings(), PUBLIC_RPC_URLS: this.anvil.url, CHAIN_NAME: 'Local chain' };
     });
     await this.app.listen();
     await this.follow();
+    const saver = await this.funded(5);
+    await this.atHead();
+    return saver;
   }
 
   async end(): Promise<void> {

@@ -1,39 +1,23 @@
 import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import { type SignedIn, type TestApp, useApp } from '../support/app';
 
-interface Draw {
-  drawId: number;
-  status: string;
-  at: string;
-  prize?: string | null;
-  winner?: string;
-  contract?: string;
-}
-
 const OLD = `0x${'1a'.repeat(20)}`;
 const NEW = `0x${'0b'.repeat(20)}`;
 const WINNER = `0x${'ab'.repeat(20)}`;
 const PRIZE = '123456789012345678901234567890';
 
+const AT = '2026-01-01T00:00:00.000Z';
+
 async function addDraw(
   app: TestApp,
-  { drawId, status, at, prize = PRIZE, winner = WINNER, contract = NEW }: Draw,
+  { drawId = 1, status = 'COMPLETED', at = AT, prize = PRIZE, winner = WINNER, contract = NEW },
 ): Promise<void> {
-  const done = status === 'COMPLETED';
+  const won = status === 'COMPLETED' ? [winner, 5, prize, at] : Array<null>(4).fill(null);
   await app.sql(
     `INSERT INTO lottery_draws (draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time,
        winner, winner_tickets, prize, drawn_at, contract)
      VALUES ($1, $2, 1000, 987654321098765432109876543210, 3, 10, $3, $4, $5, $6, $7, $8)`,
-    [
-      drawId,
-      status,
-      at,
-      done ? winner : null,
-      done ? 5 : null,
-      done ? prize : null,
-      done ? at : null,
-      contract,
-    ],
+    [drawId, status, at, ...won, contract],
   );
 }
 
@@ -54,14 +38,14 @@ describe('lottery', () => {
   });
 
   it('has no current draw while none is open', async () => {
-    await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: 1 });
     await addDraw(app, { drawId: 2, status: 'CANCELLED', at: '2026-01-02T00:00:00.000Z' });
     const { status, body } = await app.get('/lottery/current', user);
     expect([status, body]).toEqual([404, { success: false, error: 'Not found', code: 'no_open_draw' }]);
   });
 
   it.each(['ACTIVE', 'DRAWING'])('shows the newest open draw: %s', async (status) => {
-    await addDraw(app, { drawId: 3, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: 3, status: 'ACTIVE' });
     await addDraw(app, { drawId: 4, status, at: '2026-02-01T10:20:30.456Z' });
     await addDraw(app, { drawId: 5, status: 'CANCELLED', at: '2026-03-01T00:00:00.000Z' });
     const answer = await app.get('/lottery/current', user);
@@ -85,11 +69,11 @@ describe('lottery', () => {
 
   it('shows the open draw of the newest contract that has one, and winners of all', async () => {
     const current = async (): Promise<unknown> => (await app.get('/lottery/current', user)).body.data;
-    await addDraw(app, { contract: OLD, drawId: 9, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
-    await addDraw(app, { contract: NEW, drawId: 1, status: 'COMPLETED', at: '2026-01-02T00:00:00.000Z' });
-    await addDraw(app, { contract: OLD, drawId: 1, status: 'COMPLETED', at: '2026-01-03T00:00:00.000Z' });
+    await addDraw(app, { contract: OLD, drawId: 9, status: 'ACTIVE' });
+    await addDraw(app, { contract: NEW, drawId: 1, at: '2026-01-02T00:00:00.000Z' });
+    await addDraw(app, { contract: OLD, drawId: 1, at: '2026-01-03T00:00:00.000Z' });
     expect(await current()).toMatchObject({ drawId: 9, contract: OLD });
-    await addDraw(app, { contract: NEW, drawId: 2, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { contract: NEW, drawId: 2, status: 'ACTIVE' });
     expect(await current()).toMatchObject({ drawId: 2, contract: NEW });
     const { data, pagination } = (await app.get('/lottery/winners', user)).body;
     expect(data).toMatchObject([
@@ -104,9 +88,9 @@ describe('lottery', () => {
       app.sql('INSERT INTO lottery_tickets VALUES ($1, $2, $3, $4)', [contract, drawId, account, count]);
     const mine = async (query = ''): Promise<any> => (await app.get(`/lottery/me${query}`, user)).body;
     const at = '2026-01-03T00:00:00.000Z';
-    await addDraw(app, { contract: OLD, drawId: 8, status: 'COMPLETED', at, winner: user.address });
+    await addDraw(app, { contract: OLD, drawId: 8, at, winner: user.address });
     await addDraw(app, { contract: OLD, drawId: 9, status: 'CANCELLED', at });
-    await addDraw(app, { contract: NEW, drawId: 1, status: 'COMPLETED', at });
+    await addDraw(app, { contract: NEW, drawId: 1, at });
     await addDraw(app, { contract: NEW, drawId: 2, status: 'ACTIVE', at });
     await addDraw(app, { contract: NEW, drawId: 3, status: 'ACTIVE', at });
     await tickets(OLD, 8, user.address, '3');
@@ -152,8 +136,8 @@ describe('lottery', () => {
 
   it('never gives a number that JavaScript cannot represent', async () => {
     const [total, held] = [(2n ** 256n).toString(), '9007199254740993'];
-    await addDraw(app, { drawId: Number.MAX_SAFE_INTEGER, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
-    await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: Number.MAX_SAFE_INTEGER, status: 'ACTIVE' });
+    await addDraw(app, { drawId: 1 });
     await app.sql('UPDATE lottery_draws SET total_tickets = $1', [total]);
     await app.sql('UPDATE lottery_draws SET winner_tickets = $1 WHERE winner IS NOT NULL', [held]);
     const exact = { totalTickets: Number.MAX_SAFE_INTEGER, totalTicketsExact: total };
@@ -169,8 +153,8 @@ describe('lottery', () => {
   it('keeps the number of winners through every change of a draw', async () => {
     const total = async (): Promise<number> =>
       (await app.get('/lottery/winners', user)).body.pagination.total;
-    await addDraw(app, { drawId: 1, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
-    await addDraw(app, { drawId: 2, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: 1, status: 'ACTIVE' });
+    await addDraw(app, { drawId: 2 });
     expect(await total()).toBe(1);
     const won = `status = 'COMPLETED', winner = $1, winner_tickets = 1, prize = 1, drawn_at = now()`;
     await app.sql(`UPDATE lottery_draws SET ${won}`, [WINNER]);
@@ -186,7 +170,6 @@ describe('lottery', () => {
     for (let i = 1; i <= 12; i++)
       await addDraw(app, {
         drawId: i,
-        status: 'COMPLETED',
         at: new Date(Date.UTC(2026, 0, i)).toISOString(),
       });
     await addDraw(app, { drawId: 13, status: 'ACTIVE', at: '2026-03-01T00:00:00.000Z' });
@@ -217,8 +200,7 @@ describe('lottery', () => {
   it('has cursors that lead through draws of the same moment, in any contract, once each', async () => {
     const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second, 123)).toISOString();
     for (let i = 1; i <= 6; i++)
-      for (const contract of [OLD, NEW])
-        await addDraw(app, { drawId: i, status: 'COMPLETED', at: at(i >> 1), contract });
+      for (const contract of [OLD, NEW]) await addDraw(app, { drawId: i, at: at(i >> 1), contract });
     const all = (await app.get('/lottery/winners?limit=100', user)).body;
     expect([all.data.length, all.next]).toEqual([12, null]);
     for (const limit of [1, 3, 4, 12, 5]) {
@@ -233,15 +215,14 @@ describe('lottery', () => {
         if (body.next === null) break;
         url = `/lottery/winners?limit=${limit}&after=${body.next}`;
         // A newer one is no part of a walk that has begun.
-        if (limit === 5) await addDraw(app, { drawId: seen.length + 100, status: 'COMPLETED', at: at(50) });
+        if (limit === 5) await addDraw(app, { drawId: seen.length + 100, at: at(50) });
       }
       expect(seen).toEqual(all.data);
     }
   });
 
   it('refuses a cursor that is none, and one together with a page', async () => {
-    for (let i = 1; i <= 2; i++)
-      await addDraw(app, { drawId: i, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    for (let i = 1; i <= 2; i++) await addDraw(app, { drawId: i });
     const { next } = (await app.get('/lottery/winners?limit=1', user)).body;
     for (const [query, field] of [
       [`after=${next}&page=2`, 'page'],
@@ -286,7 +267,7 @@ describe('lottery with PUBLIC_STATISTICS', () => {
 
   it('shows a visitor prize, odds and price of the draw, past winners, and totals and APR of all pools', async () => {
     await follow(app);
-    await addDraw(app, { drawId: 6, status: 'COMPLETED', at: '2026-01-01T10:20:30.456Z' });
+    await addDraw(app, { drawId: 6, at: '2026-01-01T10:20:30.456Z' });
     await addDraw(app, { drawId: 7, status: 'ACTIVE', at: '2026-02-01T10:20:30.456Z' });
     await app.createPool(await app.signIn());
     for (const as of [undefined, { token: 'nonsense' }]) {

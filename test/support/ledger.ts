@@ -64,22 +64,10 @@ export const INSERT_ROW = `
     gas_price, l1_fee, created_at, confirmed_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`;
 
-export const rowValues = (row: LedgerRow): unknown[] => [
-  row.id,
-  row.poolId,
-  row.type,
-  row.status,
-  row.account,
-  row.amount,
-  row.txHash,
-  row.blockNumber,
-  row.logIndex,
-  row.gasUsed,
-  row.gasPrice,
-  row.l1Fee,
-  row.createdAt,
-  row.confirmedAt,
-];
+const FIELDS =
+  `id poolId type status account amount txHash blockNumber logIndex gasUsed gasPrice l1Fee createdAt
+  confirmedAt`.split(/\s+/) as (keyof LedgerRow)[];
+export const rowValues = (row: LedgerRow): unknown[] => FIELDS.map((field) => row[field]);
 
 export async function addTransaction(
   app: TestApp,
@@ -108,15 +96,8 @@ export async function addPosition(
   address: string,
   fields: object,
 ): Promise<void> {
-  const nothing = {
-    balance: 0,
-    weight_offset: 0,
-    owed: 0,
-    accruals: 0,
-    deposited: 0,
-    withdrawn: 0,
-    claimed: 0,
-  };
+  const amounts = 'balance weight_offset owed accruals deposited withdrawn claimed'.split(' ');
+  const nothing = Object.fromEntries(amounts.map((name) => [name, 0]));
   await app.sql('INSERT INTO positions SELECT * FROM jsonb_populate_record(NULL::positions, $1::jsonb)', [
     JSON.stringify({ ...nothing, pool_id: poolId, address, ...fields }),
   ]);

@@ -85,7 +85,7 @@ export class IndexerSettings extends ChainSettings {
   RPC_REQUESTS_PER_SECOND?: number[];
 
   @Setting(
-    'Seconds that an endpoint has for an answer about final blocks. For one about the last blocks it has 2.5.',
+    'Seconds that an endpoint has for an answer about final blocks. For one about the last blocks it has 2.5 at first.',
     { readBy: ['indexer'] },
   )
   @Integer()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFunctionSelector } from 'viem';
-import { OtherBlock } from '#verify/checks/chain';
+import { type AskedChain, OtherBlock } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
 import { Findings, type VerifyReport, exitCode } from '#verify/checks/findings';
 import { LedgerComparison } from '#verify/checks/ledger';
@@ -59,6 +59,51 @@ it('finds and writes nothing where nothing is wrong', async () => {
   expect(report.checked).toMatchObject({ pools: 4, events: 41, addresses: 2 });
   expect(exitCode(report)).toBe(0);
   expect(await scene.changed()).toEqual([]);
+});
+
+describe('events of a block whose logs a node does not send at once', () => {
+  /** Refuses logs of more than one block, and these of the first with more than two; without receipts, or with some. */
+  const capped = (hasReceipts: boolean): AskedChain => {
+    const answer = nodeOf(() => scene.chain);
+    const receiptOf = (hash: string): unknown => {
+      const { blockNumber } = scene.chain.blocks
+        .flatMap(({ events }) => events)
+        .find(({ txHash }) => txHash === hash)!;
+      const receipts = answer('eth_getBlockReceipts', [hex(blockNumber)]) as { transactionHash: string }[];
+      return receipts.find(({ transactionHash }) => transactionHash === hash);
+    };
+    return {
+      ask: (calls) => {
+        const isMany = calls.filter(([method]) => method === 'eth_getLogs').length > 1;
+        return Promise.resolve(
+          calls.map(([method, params]) => {
+            if (method === 'eth_getTransactionReceipt')
+              return hasReceipts ? receiptOf(params[0] as string) : null;
+            const found = answer(method, params);
+            const isLarge = Array.isArray(found) && found.length > 2;
+            return method === 'eth_getLogs' && (isMany || isLarge) ? new Error('too many results') : found;
+          }),
+        );
+      },
+    };
+  };
+
+  it('are compared by the receipts of their transactions', async () => {
+    const report = await scene.verify(false, capped(true));
+    expect(report).toMatchObject({ complete: true, listed: [] });
+    const { kind, statement } = CORRUPTIONS.find(({ column }) => column === 'chain_events.amount')!;
+    await scene.corrupt(statement);
+    const { listed } = await scene.verify(false, capped(true));
+    expect(listed.map((found) => found.kind)).toContainEqual(expect.stringMatching(kind));
+  });
+
+  it('are left out and named if there are no receipts, and the others are compared', async () => {
+    const { number } = scene.chain.blocks.find(({ events }) => events.length > 2)!;
+    await scene.corrupt(`UPDATE chain_events SET tx_hash = '0x1' WHERE amount = 33`);
+    const { notChecked, listed } = await scene.verify(false, capped(false));
+    expect(notChecked).toContain(`events of block ${number}: the node does not tell`);
+    expect(listed.map(({ kind }) => kind)).toContain('chain_events.tx_hash');
+  });
 });
 
 it('names the topics of logs that the indexer passed over, and contracts whose events only an adapter knows', async () => {

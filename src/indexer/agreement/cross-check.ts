@@ -1,7 +1,7 @@
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected, NodeBehind, inOrder } from '#indexer/reading/block-batch';
 
 /** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
 export class Disagreement extends RetryableChainError {}
@@ -97,10 +97,6 @@ export function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent
     return { ...event, logIndex, seq };
   });
 }
-
-/** In the order of the chain. */
-export const inOrder = (events: ChainEvent[]): ChainEvent[] =>
-  [...events].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 
 /** Their batch with the events of these contracts, which are proven, in our places. @returns undefined if they differ */
 function placedAsOurs(

@@ -80,10 +80,10 @@ export class ContractStates {
   }
 
   /**
-   * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven complete, the ledger
-   * lacks it, and the contract is read again from there. Otherwise the node left it out and is asked again; if that
-   * lasts, the contract is quarantined. The last one is only for events that cannot be read: of others that are wrong,
-   * the node is at fault then.
+   * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven
+   * complete, the ledger lacks it, and the contract is read again from there. Otherwise the node left it out and is
+   * asked again; if that lasts, the contract is quarantined. The last one is only for events that cannot be read: of
+   * others that are wrong, the node is at fault then.
    * @returns whether the contract is apart now
    */
   async broken(

@@ -8,7 +8,7 @@ import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { WrongEvents } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
-import { RpcError } from '#indexer/reading/rpc';
+import { RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { decoderFor } from '../../../test/support/chain/adapters';
 import mainnet from '../../../test/vectors/mainnet-23535880.json';
@@ -174,6 +174,24 @@ describe('the proof of a block', () => {
     const singly = ['0 eth_getTransactionReceipt', '0 eth_getTransactionReceipt'];
     expect(asked).toEqual(['0 eth_getBlockReceipts', ...singly, ...singly]);
   });
+
+  it.each([
+    ['large', (method: string) => new RpcError(method, 0, 'answer of more than 1 bytes', { of: 'results' })],
+    [
+      'slow',
+      () => {
+        throw new RpcUnavailable('timeout');
+      },
+    ],
+  ])(
+    'asks for receipts one by one where the list of a block is too %s, and for the list of the next',
+    async (_, refuse) => {
+      const { header, receipts, events } = await block([[logOf(CONTRACT, 1n)], []], FULL_BLOOM);
+      answers = [(method, i) => (method === 'eth_getBlockReceipts' ? refuse(method) : receipts[i])];
+      for (let n = 0; n < 2; n += 1) expect(await prove(header, events)).toEqual([CONTRACT]);
+      expect(asked.filter((call) => call === '0 eth_getBlockReceipts')).toHaveLength(2);
+    },
+  );
 
   it('takes the receipts of any endpoint', async () => {
     const { header, receipts, events } = await block([[logOf(CONTRACT, 1n)], []], FULL_BLOOM);

@@ -1,16 +1,16 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { inOrder, placedAs } from '#indexer/agreement/cross-check';
+import { placedAs } from '#indexer/agreement/cross-check';
 import { Patience } from '#indexer/agreement/patience';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { type BlockBatch, WrongEvents } from '#indexer/reading/block-batch';
+import { askReceipts } from '#indexer/reading/ask-receipts';
+import { type BlockBatch, WrongEvents, inOrder } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import type { ContractStanding } from '#indexer/reporting/contract-metrics';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { askReceipts } from './ask-receipts';
 import { isEmptyBloom, mayHaveLogsOf } from './bloom';
 import { type RawHeader, isAuthentic } from './header';
 import { eventsOf } from './proven-events';
@@ -122,7 +122,7 @@ export class BlockProof {
     const others = this.endpoints.all.filter((each) => each !== reader && each.heard);
     let wrong: WatchedEndpoint | undefined;
     for (const endpoint of [reader, ...others]) {
-      for await (const given of askReceipts(endpoint, header)) {
+      for await (const given of askReceipts(endpoint.source.rpc, header)) {
         const receipts = await provenReceipts(header, given);
         if (receipts) {
           this.chain.roots = true;

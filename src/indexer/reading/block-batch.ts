@@ -93,6 +93,10 @@ export function linkBlocks(
   return blocks;
 }
 
+/** In the order of the chain. */
+export const inOrder = (events: ChainEvent[]): ChainEvent[] =>
+  [...events].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+
 /** Whether none is smaller than the one before. */
 export const areInOrder = (times: number[]): boolean =>
   times.every((time, i) => i === 0 || time >= times[i - 1]);

@@ -246,7 +246,7 @@ export class Rpc {
       // A contract chooses the words of its reverts.
       const reverted = isRevert(answer.error);
       if (!reverted && (code === 429 || RATE_LIMIT.test(message))) throw new Retryable('rate_limit', message);
-      return new RpcError(method, code, message, method === LOGS ? refusalOf(said) : undefined, reverted);
+      return new RpcError(method, code, message, refusalOf(said), reverted);
     });
     const refusals = results.filter((result) => result instanceof RpcError);
     const refused =

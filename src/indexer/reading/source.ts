@@ -1,12 +1,15 @@
 import type { Turn } from '#indexer/requests/budget';
 import { type Caps, type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
+import { askReceipts } from './ask-receipts';
 import {
   type BlockBatch,
   NodeBehind,
   type Plan,
   type UnreadLog,
+  UnreadableEvents,
   WINDOW_BLOCKS,
   areInOrder,
+  inOrder,
   linkBlocks,
   ownLogs,
   timesOf,
@@ -24,26 +27,36 @@ import {
   toBlock,
   toCount,
 } from './raw-chain';
-import { type Call, type Rpc, RpcError } from './rpc';
+import { type Call, type Rpc, RpcError, RpcUnavailable } from './rpc';
 
 /** Calls for logs in a range that no single request has room for, and for how many seconds of the endpoint's budget. */
 const SPLIT_CALLS = { most: 25, seconds: 4 };
+
+interface Receipt {
+  transactionHash: string;
+  logs: RawLog[];
+}
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
   readonly range: RangeSize;
   private readonly emitters: string[];
   private readonly pinned: PinnedReads;
+  /** The end of a range that was not told in time. */
+  private late?: number;
 
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
     private readonly decode: DecodeLog,
     caps?: Caps,
+    /** Whether an answer about the last blocks may take as long as one about others. */
+    private readonly isPatient = false,
   ) {
     this.range = new RangeSize(undefined, caps);
     this.emitters = emittersOf(contracts);
-    this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
+    const answerMs = isPatient ? rpc.historyMs : undefined;
+    this.pinned = new PinnedReads((calls) => this.ask(calls, answerMs), rpc.hashes, contracts);
   }
 
   /** Ahead of all others who ask this endpoint. */
@@ -107,7 +120,7 @@ export class Source {
       const { to, linked } = this.plan(after, head, most);
       const { span } = this.range;
       try {
-        return await this.readRange(after, to, linked);
+        return await this.readPart(after, to, linked);
       } catch (error) {
         const blocks = to - after.number;
         if (!(error instanceof RpcError) || blocks === 1) throw error;
@@ -121,7 +134,7 @@ export class Source {
   async readTo(after: Block, { to, linked }: Plan): Promise<BlockBatch> {
     const { span } = this.range;
     try {
-      return await this.readRange(after, to, linked);
+      return await this.readPart(after, to, linked);
     } catch (error) {
       const blocks = to - after.number;
       if (!(error instanceof RpcError) || blocks === 1) throw error;
@@ -131,6 +144,93 @@ export class Source {
       const second = await this.readTo(first.to, { to, linked });
       return { ...second, events: [...first.events, ...second.events] };
     }
+  }
+
+  /** Others can make a single block too large for one answer, or too slow. Such a block is divided. */
+  private async readPart(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
+    const blocks = to - after.number;
+    const isDivisible = blocks === 1 && this.contracts.length > 0;
+    if (isDivisible && this.late === to) return this.readDivided(after, linked);
+    try {
+      return await this.readRange(after, to, linked);
+    } catch (error) {
+      if (error instanceof RpcUnavailable && !error.isThrottled) {
+        // Another endpoint may be faster.
+        this.late = to;
+        this.range.shrink(blocks);
+      }
+      if (!isDivisible || !(error instanceof RpcError)) throw error;
+      return this.readDivided(after, linked);
+    }
+  }
+
+  /**
+   * The next block contract by contract, and those of which it is still too large from its receipts.
+   * @throws UnreadableEvents of a contract that cannot be read, if others can
+   */
+  private async readDivided(after: Block, linked: boolean): Promise<BlockBatch> {
+    const { contracts } = this;
+    const to = after.number + 1;
+    const sourceOf = (some: string[]): Source =>
+      new Source(this.rpc, some, this.decode, this.range.caps, true);
+    const outcomes = await Promise.allSettled(
+      contracts.map((contract) => sourceOf([contract]).readRange(after, to, linked)),
+    );
+    const batches = outcomes.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const failures = outcomes.flatMap((each, i) =>
+      each.status === 'rejected' ? { contract: contracts[i], error: each.reason as Error } : [],
+    );
+    const other = failures.find(
+      ({ error }) => !(error instanceof RpcError || error instanceof RpcUnavailable),
+    );
+    if (other) throw other.error;
+    if (failures.length > 0) {
+      const [{ contract, error }] = failures;
+      const isLarge = failures.some(
+        ({ error: each }) => each instanceof RpcError && each.refusal.of === 'results',
+      );
+      // Without either, the node gives no logs at all.
+      if (batches.length === 0 && !isLarge) throw error;
+      const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, linked);
+      if (!read && batches.length === 0) throw error;
+      if (!read)
+        throw new UnreadableEvents(
+          contract,
+          `events of ${contract} in block ${to} cannot be read: ${error.message}`,
+        );
+      batches.push(read);
+    }
+    const [{ blocks, headers }] = batches;
+    if (batches.some((each) => each.to.hash !== blocks[0].hash))
+      throw new NodeBehind(`block ${to} changed while it was read`);
+    const events = inOrder(batches.flatMap((each) => each.events));
+    if (events.some(({ logIndex }, i) => logIndex === events[i - 1]?.logIndex))
+      throw new MalformedAnswer(`two logs of block ${to} have the same index`);
+    const counts = new Map(batches.flatMap((each) => each.contracts.map((one, i) => [one, each.counts[i]])));
+    this.range.adapt(events.length, 1);
+    return {
+      ...{ to: blocks[0], blocks, headers, events, contracts },
+      counts: contracts.map((contract) => counts.get(contract)),
+      unread: batches.flatMap(({ unread = [] }) => unread),
+    };
+  }
+
+  /** The next block by its receipts; undefined if they cannot be had either. */
+  private async readReceipts(after: Block, linked: boolean): Promise<BlockBatch | undefined> {
+    const to = after.number + 1;
+    const calls = [headerCall(to), ...this.contracts.map((contract) => countCall(contract, to))];
+    const [raw, ...counts] = await this.ask(calls, this.rpc.historyMs);
+    if (raw instanceof RpcError) throw raw;
+    const header = raw as RawBlock;
+    const blocks = linkBlocks(after, [to], [header], true);
+    const hashes = header.transactions;
+    for await (const receipts of askReceipts(this.rpc, header)) {
+      const logs = new Map((receipts as Receipt[]).map((each) => [each.transactionHash, each.logs]));
+      if (!Array.isArray(hashes) || !hashes.every((hash) => logs.has(hash as string))) continue;
+      const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), linked);
+      return linked ? { ...batch, headers: [header] } : batch;
+    }
+    return undefined;
   }
 
   private async readRange(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
@@ -145,7 +245,7 @@ export class Source {
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
     ];
-    const results = await this.ask(calls, linked ? undefined : this.rpc.historyMs);
+    const results = await this.ask(calls, linked && !this.isPatient ? undefined : this.rpc.historyMs);
     // The request had to be split, so different nodes may have answered.
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const logs = this.logsOf(parts, results.splice(0, parts.length));
@@ -156,8 +256,8 @@ export class Source {
     return linked ? { ...batch, headers: raw as RawBlock[] } : batch;
   }
 
-  private logCall({ first, last }: Part, address = this.emitters): Call {
-    return ['eth_getLogs', [{ fromBlock: hex(first), toBlock: hex(last), address }]];
+  private logCall({ first, last }: Part): Call {
+    return ['eth_getLogs', [{ fromBlock: hex(first), toBlock: hex(last), address: this.emitters }]];
   }
 
   /** @throws RpcError when a part was refused */
@@ -229,23 +329,15 @@ export class Source {
     return times;
   }
 
-  /** Searches blocks that were already read for the contract's event with this number. @throws RpcError */
+  /** Searches blocks that were already read for the contract's event with this number. @throws as read */
   async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
-    for (let start = from; start <= to;) {
-      const end = Math.min(to, start + Math.min(this.range.blocks, this.range.span) - 1);
-      const part = { first: start, last: end };
-      try {
-        const logs = this.logsOf([part], await this.ask([this.logCall(part, [contract])]));
-        const found = ownLogs(this.contracts, logs, start, end)
-          .map((log) => this.decode(log, 0))
-          .filter((event) => typeof event === 'object')
-          .find((event) => event.seq === seq && event.contract === contract);
-        if (found) return found;
-        start = end + 1;
-      } catch (error) {
-        if (!(error instanceof RpcError) || start === end) throw error;
-        this.range.shrink(end - start + 1);
-      }
+    const alone = new Source(this.rpc, [contract], this.decode, this.range.caps);
+    let [after] = await this.blocks([Math.max(0, from - 1)]);
+    while (after && after.number < to) {
+      const batch = await alone.read(after, to + WINDOW_BLOCKS, to - after.number);
+      const found = batch.events.find((event) => event.seq === seq);
+      if (found) return found;
+      after = batch.to;
     }
     return undefined;
   }

@@ -53,13 +53,15 @@ export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promi
   const calls = blocks.flatMap(isPoor ? singly : callsFor).slice(0, MOST_CALLS);
   try {
     const answers = await rpc.settled(calls, 0);
-    const refused = calls.some(
-      ([method], i) => method === 'eth_getBlockReceipts' && answers[i] instanceof RpcError,
-    );
-    if (refused) {
+    const refusals = answers.filter(
+      (each, i) => calls[i][0] === 'eth_getBlockReceipts' && each instanceof RpcError,
+    ) as RpcError[];
+    if (refusals.length > 0) {
       const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
       const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
-      if (instead.some(isObject)) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
+      // One block may be too large, without any fault of the endpoint.
+      const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
+      if (isPoorNow && instead.some(isObject)) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
       answers.push(...instead);
     }
     return costsOf(answers.flat(), blocks);

@@ -159,8 +159,10 @@ const claimFrom = (answer: unknown, fields: string[]): string =>
 function claimOf(answer: unknown): string | undefined {
   if (answer === null || answer === undefined) return undefined;
   if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
-  if (Array.isArray(answer))
-    return answer
+  // Of a receipt only its logs are asked for.
+  const logs = (answer as { logs?: unknown }).logs ?? answer;
+  if (Array.isArray(logs))
+    return logs
       .map((log) => claimFrom(log, LOG))
       .sort()
       .join()

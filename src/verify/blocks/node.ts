@@ -23,9 +23,14 @@ interface Wrong {
 const MOST_BLOCKS = 200;
 /** No time of a block in seconds: that would be the year 5138. */
 const NO_SECONDS = 1e11;
+/** After so many blocks whose logs a node does not give, it is not asked for those of others. */
+const MOST_UNREADABLE = 100;
 
 /** Compares the events and blocks that were read with what a node says of them now. */
 export class NodeComparison extends ChainComparison {
+  /** Blocks whose logs cannot be had. */
+  private readonly unreadable = new Set<string>();
+
   /** @returns where to go on, or undefined at the end. @throws NotComparable */
   async events(after: Place, limit: number): Promise<Place | undefined> {
     const read = async (): Promise<StoredEvent[]> =>
@@ -77,19 +82,15 @@ export class NodeComparison extends ChainComparison {
     const differing = new Map<string, Wrong[]>();
     if (rows.length === 0) return differing;
     const numbers = [...new Set(rows.map(({ block }) => block))];
-    const address = [...new Set(rows.map(({ contract }) => contract))];
     for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
       const some = numbers.slice(i, i + MOST_BLOCKS);
-      const answers = await this.askAt(rows[0], [
-        ...headersOf(some),
-        ...some.map((number): Call => [
-          'eth_getLogs',
-          [{ fromBlock: hex(number), toBlock: hex(number), address }],
-        ]),
-      ]);
-      const headers = new Map(some.map((number, n) => [number, answers[n] as Header]));
-      const logs = new Map(some.map((number, n) => [number, answers[some.length + n] as RawLog[]]));
-      for (const row of rows.filter(({ block }) => headers.has(block))) {
+      const answers = (await this.askAt(rows[0], headersOf(some))) as Header[];
+      const headers = new Map(some.map((number, n) => [number, answers[n]]));
+      const logs = await this.logsOf(
+        rows[0],
+        some.map((number) => rows.filter(({ block }) => block === number)),
+      );
+      for (const row of rows.filter(({ block }) => logs.has(block))) {
         const index = BigInt(row.index) % SECOND;
         const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
         const wrong = compareEvent(row, headers.get(row.block)!, log);
@@ -97,6 +98,43 @@ export class NodeComparison extends ChainComparison {
       }
     }
     return differing;
+  }
+
+  /**
+   * The logs of blocks, each with the events of it that are stored. Those that do not fit into one answer are asked for
+   * block by block, and what is still too large by the transactions of the events. What cannot be had is left out, and
+   * said.
+   */
+  private async logsOf(cursor: AtCursor, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
+    const found = new Map<string, RawLog[]>();
+    const ask = async (some: StoredEvent[][]): Promise<void> => {
+      const answers = await this.endpoints.ask(some.map(logCall), cursor);
+      some.forEach(([{ block }], i) => {
+        if (Array.isArray(answers[i])) found.set(block, answers[i] as RawLog[]);
+      });
+    };
+    await ask(blocks);
+    for (const rows of blocks.filter(([{ block }]) => !found.has(block))) {
+      const [{ block }] = rows;
+      await ask([rows]);
+      if (found.has(block)) continue;
+      const hashes = [...new Set(rows.map(({ tx_hash: hash }) => hash))];
+      const calls = hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]);
+      const receipts = await this.endpoints.ask(calls, cursor);
+      const lacking = receipts.find((each) => each instanceof Error || each === null);
+      if (lacking === undefined) {
+        found.set(
+          block,
+          (receipts as { logs: RawLog[] }[]).flatMap(({ logs }) => logs),
+        );
+        continue;
+      }
+      this.unreadable.add(block);
+      const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node does not tell'}`;
+      if (this.unreadable.size > MOST_UNREADABLE) throw new NotComparable(reason);
+      this.findings.skip(reason);
+    }
+    return found;
   }
 
   private async askBlocks(rows: StoredBlock[]): Promise<Map<string, Wrong[]>> {
@@ -132,6 +170,12 @@ export class NodeComparison extends ChainComparison {
 }
 
 const keyOf = ({ block, index }: Place): string => `${block} ${index}`;
+
+const logCall = (rows: StoredEvent[]): Call => {
+  const block = hex(rows[0].block);
+  const address = [...new Set(rows.map(({ contract }) => contract))];
+  return ['eth_getLogs', [{ fromBlock: block, toBlock: block, address }]];
+};
 
 const headersOf = (numbers: string[]): Call[] =>
   numbers.map((number) => ['eth_getBlockByNumber', [hex(number), false]]);

@@ -1,3 +1,4 @@
+import { nodeOf } from '../../support/chain/chain-node';
 import { usePaper } from '../../support/chain/paper-bench';
 import type { Faults, Log } from '../../support/chain/rpc-node';
 
@@ -90,6 +91,20 @@ describe('the history of a chain is read', () => {
     await bench.indexer(first());
     await bench.converged();
     await bench.sameAsAtOnce();
+  });
+
+  it('from a provider that is late with the logs of several contracts in one block', async () => {
+    await bench.indexer(first());
+    await bench.converged();
+    const { number } = bench.openDraw();
+    const answers = nodeOf(() => bench.chain);
+    bench.node.target = (method, params) => {
+      const [{ address, fromBlock, toBlock }] = params as [Record<string, string>];
+      const isLate = address?.length > 1 && Number(fromBlock) <= number && Number(toBlock) >= number;
+      return isLate ? new Promise(() => undefined) : answers(method, params);
+    };
+    bench.deposit(bench.pools[0], 1);
+    await bench.converged();
   });
 
   it('from a provider that takes 5 blocks at once, in ranges of many calls', async () => {

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LOTTERY } from '../../support/chain/paper-chain';
+import { LOTTERY, POOLS_CONTRACT, SAVER } from '../../support/chain/paper-chain';
 import { usePaper } from '../../support/chain/paper-bench';
 import type { Log } from '../../support/chain/rpc-node';
 
@@ -154,6 +154,84 @@ describe('a contract whose events break', () => {
     });
     expect(undone).toEqual(its);
     await expect(bench.rewind(its[0] - 1, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
+  });
+});
+
+describe('a block of which an endpoint sends no more than three logs at once', () => {
+  const bench = usePaper();
+  const poolId = (): string => bench.pools[0].replaceAll('-', '');
+  /** A block with so many payments, and purchases of tickets. */
+  const crowd = (deposits: number, tickets: number): void => {
+    const payment = { kind: 'Deposited', poolId: poolId(), account: SAVER, amount: '5' } as const;
+    const purchase = {
+      kind: 'TicketsIssued',
+      contract: LOTTERY,
+      drawId: '1',
+      account: SAVER,
+      amount: '1',
+    } as const;
+    bench.add(
+      ...Array.from({ length: deposits }, () => payment),
+      ...Array.from({ length: tickets }, () => purchase),
+    );
+  };
+  const withoutReceipts = (method: string): boolean => method.includes('Receipt');
+
+  beforeAll(() => void bench.openDraw());
+
+  it.each([
+    ['contract by contract', 3, 2, { refuse: withoutReceipts }],
+    ['from its receipts', 7, 2, {}],
+    ['from its receipts if both contracts are too large', 7, 8, {}],
+    ['in the same way if it takes no batches', 7, 2, { maxBatch: 1 }],
+  ])('is read %s', async (_, deposits, tickets, faults) => {
+    await bench.indexer(SOON);
+    await bench.converged();
+    const mark = bench.output.length;
+    bench.node.faults = { maxLogs: 3, ...faults };
+    crowd(deposits, tickets);
+    await bench.converged();
+    bench.mine(70);
+    await bench.converged();
+    expect(bench.output.slice(mark)).not.toContain('quarantined');
+  });
+
+  it('and far from the head is read from its receipts, too', async () => {
+    await bench.startAfresh();
+    bench.node.faults = { maxLogs: 3 };
+    await bench.indexer(SOON);
+    await bench.converged();
+    await bench.sameAsAtOnce();
+  });
+
+  it('and has no receipts quarantines the contract that made it so large, and no other', async () => {
+    await bench.indexer(SOON);
+    await bench.converged();
+    bench.node.faults = { maxLogs: 3, refuse: withoutReceipts };
+    crowd(7, 2);
+    bench.buyTickets();
+    await bench.atHead();
+    const [{ reason, ...apart }] = await bench.sql(
+      'SELECT address, state, reason FROM chain_contracts_apart',
+    );
+    expect(apart).toEqual({ address: POOLS_CONTRACT, state: 'quarantined' });
+    const { number } = bench.chain.head;
+    expect(reason).toMatch(`events of ${POOLS_CONTRACT} in block ${number - 1} cannot be read: eth_getLogs`);
+    bench.heal();
+    await bench.converged();
+    await bench.sameAsAtOnce();
+  });
+
+  it('quarantines nothing where the endpoint gives no logs at all', async () => {
+    await bench.indexer(SOON);
+    await bench.converged();
+    bench.node.faults = { refuse: (method) => method === 'eth_getLogs' };
+    const mark = bench.output.length;
+    crowd(1, 1);
+    await bench.said('waiting: eth_getLogs', 5, mark);
+    expect(bench.output.slice(mark)).not.toContain('quarantined');
+    bench.heal();
+    await bench.converged();
   });
 });
 

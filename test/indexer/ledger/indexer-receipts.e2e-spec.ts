@@ -212,6 +212,9 @@ describe('receipts', () => {
     const bare = await node((method, params) =>
       method === 'eth_getBlockReceipts' ? new Refused('no such method') : honest(method, params),
     );
+    const small = await node((method, params) =>
+      method === 'eth_getBlockReceipts' ? new Refused('response is too large') : honest(method, params),
+    );
     const watching = watch();
     await rounds(watching, 1);
     expect(well.calls.map(({ method }) => method)).toEqual(Array(25).fill('eth_getBlockReceipts'));
@@ -221,8 +224,12 @@ describe('receipts', () => {
       await rounds(watching, 1);
       await pass();
     }
-    const refused = bare.calls.filter(({ method }) => method === 'eth_getBlockReceipts');
-    expect(refused).toHaveLength(25);
+    const [lacks, refuses] = [bare, small].map(({ calls }) =>
+      calls.filter(({ method }) => method === 'eth_getBlockReceipts'),
+    );
+    expect(lacks).toHaveLength(25);
+    // A block that is too large says nothing of others.
+    expect(refuses.length).toBeGreaterThan(25);
     expect(Math.max(...nodes.flatMap(({ sizes }) => sizes))).toBeLessThanOrEqual(25);
   });
 

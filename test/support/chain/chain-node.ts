@@ -123,8 +123,16 @@ export function nodeOf(chain: () => PaperChain, chainId = 31337): Answers {
     eth_getBlockByNumber(tag: string) {
       const block = blockOf(tag);
       if (!block) return null;
-      const { number, hash, parentHash, time } = block;
-      return { number: hex(number), hash, parentHash, timestamp: hex(time) };
+      const { number, hash, parentHash, time, events } = block;
+      const transactions = [...new Set(events.map(({ txHash }) => txHash))];
+      return { number: hex(number), hash, parentHash, timestamp: hex(time), transactions };
+    },
+    eth_getBlockReceipts(tag: string) {
+      const events = blockOf(tag)?.events ?? [];
+      return [...new Set(events.map(({ txHash }) => txHash))].map((transactionHash) => ({
+        transactionHash,
+        logs: events.filter(({ txHash }) => txHash === transactionHash).map(logOf),
+      }));
     },
     eth_getLogs({ fromBlock, toBlock, blockHash, address }: Filter) {
       const pinned = blockHash === undefined ? undefined : blockOf({ blockHash });

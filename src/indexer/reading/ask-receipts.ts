@@ -1,0 +1,38 @@
+import { type Call, RetryableChainError, type Rpc, RpcError } from './rpc';
+
+/** Not every node has `eth_getBlockReceipts`. */
+const WITHOUT_BLOCK_RECEIPTS = new WeakSet<Rpc>();
+/** A block with more transactions is not asked for one by one. */
+const MOST_SINGLE = 500;
+
+const isList = (answer: unknown): answer is object[] =>
+  Array.isArray(answer) && answer.every((each) => typeof each === 'object' && each !== null);
+
+/**
+ * All receipts of a block, as the endpoint says: by one call, and then one by one, since an endpoint that leaves out
+ * some may have each of them, and others can make a block too large for one answer. Nothing where it does not give them.
+ */
+export async function* askReceipts(
+  rpc: Rpc,
+  { number, transactions }: Record<string, unknown>,
+): AsyncGenerator<object[]> {
+  const ask = async (calls: Call[]): Promise<unknown[]> => {
+    try {
+      return await rpc.settled(calls, undefined, 'reading');
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      return [undefined];
+    }
+  };
+  let isRefused = false;
+  if (!WITHOUT_BLOCK_RECEIPTS.has(rpc)) {
+    const [found] = await ask([['eth_getBlockReceipts', [number]]]);
+    isRefused = found instanceof RpcError && found.refusal.of !== 'results';
+    if (isList(found)) yield found;
+  }
+  if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return;
+  const found = await ask(transactions.map((hash) => ['eth_getTransactionReceipt', [hash]]));
+  if (!isList(found) || found.some((each) => each instanceof RpcError)) return;
+  if (isRefused) WITHOUT_BLOCK_RECEIPTS.add(rpc);
+  yield found;
+}

@@ -132,17 +132,13 @@ describe('without the database', () => {
       proxy[failure]();
       Object.assign(limits, QUICK);
       const requests = [
-        { url: '/pools' },
         { url: `/api/pools/${poolId}` },
         { url: `/pools/${poolId}/yield` },
-        { url: '/transactions' },
         { url: `/transactions/0x${'1'.repeat(64)}` },
-        { url: '/analytics/pools' },
-        { url: '/analytics/user' },
-        { url: '/lottery/current' },
-        { url: '/lottery/winners' },
-        { url: '/auth/me' },
-        { url: '/auth/nonce' },
+        ...'/pools /transactions /analytics/pools /analytics/user /lottery/current /lottery/winners'
+          .split(' ')
+          .map((url) => ({ url })),
+        ...'/auth/me /auth/nonce'.split(' ').map((url) => ({ url })),
         { method: 'POST', url: '/pools', body: { type: 'lottery', initialDeposit: TEN } },
         {
           method: 'POST',

@@ -19,26 +19,19 @@ const SECRET = 'relation "users" at 10.0.0.7';
 const withCode = (code: string): Error => Object.assign(new Error(SECRET), { code });
 const ofDatabase = (code: string): Error => Object.assign(new DatabaseError(SECRET, 0, 'error'), { code });
 const fromFramework = (statusCode: number): Error => Object.assign(new Error(SECRET), { statusCode });
-const UNAVAILABLE = {
-  status: 503,
-  body: { success: false, error: 'Service unavailable', code: 'unavailable' },
-};
-const INTERNAL = {
-  status: 500,
-  body: { success: false, error: 'Internal server error', code: 'internal_error' },
-};
+const described = (status: number, error: string, code: string, more = {}): object => ({
+  status,
+  body: { success: false, error, code, ...more },
+});
+const UNAVAILABLE = described(503, 'Service unavailable', 'unavailable');
+const INTERNAL = described(500, 'Internal server error', 'internal_error');
 
 describe('describeError', () => {
   it('keeps the text and details of an ApiError', () => {
-    expect(describeError(forbidden())).toEqual({
-      status: 403,
-      body: { success: false, error: 'Forbidden', code: 'forbidden' },
-    });
+    expect(describeError(forbidden())).toEqual(described(403, 'Forbidden', 'forbidden'));
     const details = [{ field: 'a', message: 'b' }];
-    expect(describeError(validationFailed(...details))).toEqual({
-      status: 400,
-      body: { success: false, error: 'Validation failed', code: 'validation_failed', details },
-    });
+    const failed = described(400, 'Validation failed', 'validation_failed', { details });
+    expect(describeError(validationFailed(...details))).toEqual(failed);
   });
 
   it.each([
@@ -49,21 +42,16 @@ describe('describeError', () => {
     [415, 'Unsupported media type', 'unsupported_media_type'],
     [501, 'Not Implemented', 'internal_error'],
   ])('has a text of its own for the framework’s %d', (status, error, code) => {
-    const expected = { status, body: { success: false, error, code } };
+    const expected = described(status, error, code);
     expect(describeError(hideText(fromFramework(status)))).toEqual(expected);
     expect(describeError(Object.assign(fromFramework(status), { code: 'FST_SOME' }))).toEqual(expected);
   });
 
   it('reports that a request cannot be parsed, but not why', () => {
-    const { status, body } = describeError(hideText(fromFramework(400)));
-    expect(status).toBe(400);
-    expect(body).toEqual({
-      success: false,
-      error: 'Validation failed',
-      code: 'bad_request',
-      details: [expect.any(Object)],
-    });
-    expect(JSON.stringify(body)).not.toContain(SECRET);
+    const error = describeError(hideText(fromFramework(400)));
+    const details: unknown[] = [expect.any(Object)];
+    expect(error).toEqual(described(400, 'Validation failed', 'bad_request', { details }));
+    expect(JSON.stringify(error)).not.toContain(SECRET);
   });
 
   it.each('08006 26000 40001 53300 57014 57P01 57P03 25006 58030 40P01 55P03'.split(' '))(
@@ -120,9 +108,8 @@ describe('describeError', () => {
     [new HttpException('', 404), 404, 'Not found'],
     [new HttpException('odd', 42), 500, 'odd'],
   ])('keeps what was thrown on purpose: %p', (thrown, status, error) => {
-    const described = describeError(thrown);
-    expect([described.status, described.body.error]).toEqual([status, error]);
-    expect(described.body).toMatchObject({ success: false });
+    const found = describeError(thrown);
+    expect([found.status, found.body.error, found.body.success]).toEqual([status, error, false]);
   });
 
   it('keeps the fields of an object that was thrown', () => {
@@ -142,12 +129,8 @@ describe('describeError', () => {
       { field: 'lines[0]', message: 'b' },
     ];
     const thrown = new BadRequestException(['a', { field: 'x', message: 'y' }, violation]);
-    expect(describeError(thrown).body).toEqual({
-      success: false,
-      error: 'Validation failed',
-      code: 'validation_failed',
-      details,
-    });
+    const failed = described(400, 'Validation failed', 'validation_failed', { details });
+    expect(describeError(thrown)).toEqual(failed);
   });
 
   it('names at most 20 details of 200 characters', () => {

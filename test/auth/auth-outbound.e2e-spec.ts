@@ -246,34 +246,6 @@ describe('a node', () => {
     });
   });
 
-  it('that redirects is not followed', async () => {
-    const elsewhere = await node((_, response) => json(response, { result: ACCEPTED }));
-    const redirecting = await node((_, response) =>
-      response.writeHead(307, { location: elsewhere.url }).end(),
-    );
-    await withApp(redirecting.url, refused);
-    expect(redirecting.requests).toHaveLength(1);
-    expect(elsewhere.requests).toHaveLength(0);
-  });
-
-  it.each<[string, string]>([
-    ['nothing', ''],
-    ['null', 'null'],
-    ['text', 'no JSON'],
-    ['no result', '{}'],
-    ['another type', '{"result":{"toString":1}}'],
-    ['a number', '{"result":1}'],
-    ['depth', '['.repeat(500_000)],
-    ['true of another length', '{"result":"0x11"}'],
-    ['an error that is no object', '{"error":7}'],
-  ])('that answers with %s signs nobody in', async (_, text) => {
-    const strange = await node((__, response) => {
-      response.setHeader('content-type', 'application/json');
-      response.end(text);
-    });
-    await withApp(strange.url, refused);
-  });
-
   it('is asked with the credentials of RPC_URL, and no log line holds them, its path or its query', async () => {
     const refusing = await node((_, response) => response.writeHead(500).end('no'));
     const address = refusing.url.replace('http://', 'http://s3cret-user:s3cret-p%40ss%2Fword@');

@@ -17,7 +17,7 @@ import { nodeOf } from '../support/chain/chain-node';
 import { liars } from '../support/chain/liars';
 import { type Faults, RpcNode } from '../support/chain/rpc-node';
 import { CORRUPTIONS, DERIVED_TABLES, EXTRA_ROWS, isGiven, rounds } from '../support/verify/verify-cases';
-import { LOTTERY, POOLS_CONTRACT } from '../support/chain/paper-chain';
+import { GENESIS, LOTTERY, POOLS_CONTRACT } from '../support/chain/paper-chain';
 import { VerifyScene, verify } from '../support/verify/verify-scene';
 import { planOf, rowsRead } from '../support/plans';
 
@@ -219,6 +219,12 @@ describe('of three endpoints, of which the first lies', () => {
     ];
     const asked = chainOf(nodes).ask([call], { cursorNumber: `${number}`, cursorHash: hash });
     await expect(asked).rejects.toThrow(OtherBlock);
+  });
+
+  it('about the unit of times, and alone, nothing is compared with it', async () => {
+    nodes[0].faults = liars.times(GENESIS * 1000);
+    const { differences, notChecked } = await asking(nodes.slice(0, 1));
+    expect([differences, notChecked]).toEqual([{}, [expect.stringContaining('another unit than seconds')]]);
   });
 
   it('about what the ledger has wrong too, this is found', async () => {

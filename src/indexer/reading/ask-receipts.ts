@@ -1,7 +1,5 @@
 import { type Call, RetryableChainError, type Rpc, RpcError } from './rpc';
 
-/** Not every node has `eth_getBlockReceipts`. */
-const WITHOUT_BLOCK_RECEIPTS = new WeakSet<Rpc>();
 /** A block with more transactions is not asked for one by one. */
 const MOST_SINGLE = 500;
 
@@ -25,7 +23,7 @@ export async function* askReceipts(
     }
   };
   let isRefused = false;
-  if (!WITHOUT_BLOCK_RECEIPTS.has(rpc)) {
+  if (!rpc.lacksBlockReceipts) {
     const [found] = await ask([['eth_getBlockReceipts', [number]]]);
     isRefused = found instanceof RpcError && found.refusal.of !== 'results';
     if (isList(found)) yield found;
@@ -33,6 +31,6 @@ export async function* askReceipts(
   if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return;
   const found = await ask(transactions.map((hash) => ['eth_getTransactionReceipt', [hash]]));
   if (!isList(found) || found.some((each) => each instanceof RpcError)) return;
-  if (isRefused) WITHOUT_BLOCK_RECEIPTS.add(rpc);
+  if (isRefused) rpc.lacksBlockReceipts = true;
   yield found;
 }

@@ -109,36 +109,6 @@ describe('Rpc', () => {
     expect(retries).toEqual([]);
   });
 
-  it('is not sent on to another address', async () => {
-    replies = Array.from({ length: 2 }, () => (response) => response.writeHead(308, { location: url }).end());
-    expect(await rpc.call('a')).toBe('a');
-    expect(retries).toEqual(['network', 'network']);
-  });
-
-  it('takes a result beside an empty error', async () => {
-    replies = [json(([{ id }]) => ({ jsonrpc: '2.0', id, result: 'well', error: null }))];
-    expect(await rpc.call('a')).toBe('well');
-  });
-
-  it.each([
-    { code: 3, message: 'execution reverted: too many requests per second' },
-    { code: -32015, message: 'VM execution error.' },
-    { code: -32000, message: 'execution reverted' },
-    { code: -32000, message: 'invalid opcode: INVALID' },
-    { code: -32500, message: 'failed', data: 'Reverted 0x' },
-  ])('knows a revert by $code, $message $data, and no limit by its words', async (error) => {
-    replies = [json(([{ id }]) => ({ jsonrpc: '2.0', id, error }))];
-    await expect(rpc.call('eth_call')).rejects.toMatchObject({ isRevert: true });
-    expect(retries).toEqual([]);
-  });
-
-  it('does not take for a revert what says nothing of the contract', async () => {
-    replies = [
-      json(([{ id }]) => ({ jsonrpc: '2.0', id, error: { code: -32000, message: 'header not found' } })),
-    ];
-    await expect(rpc.call('eth_call')).rejects.toMatchObject({ isRevert: false });
-  });
-
   it('divides what takes a node too long, or is too large for its limit of a whole answer', async () => {
     const mayTake =
       (most: number, beyond: Reply): Reply =>

@@ -84,6 +84,8 @@ const LOGS = 'eth_getLogs';
  */
 export class Rpc {
   readonly hashes = new Hashes();
+  /** Whether it has refused `eth_getBlockReceipts`, which not every node has. */
+  lacksBlockReceipts = false;
   /** How often it has answered that it was asked too often. */
   throttled = 0;
   private id = 0;

@@ -31,12 +31,9 @@ const singly = ({ hashes }: OpenBlock): Call[] => hashes.map((hash) => ['eth_get
 const callsFor = (block: OpenBlock): Call[] =>
   block.hashes.length <= MOST_SINGLE ? singly(block) : [['eth_getBlockReceipts', [hex(block.number)]]];
 
-/** Not every node has `eth_getBlockReceipts`. */
-const WITHOUT_BLOCK_RECEIPTS = new WeakSet<WatchedEndpoint>();
-
 /** As many of the first blocks as one round may ask these endpoints for; at least one. */
 export function affordable(blocks: OpenBlock[], endpoints: WatchedEndpoint[]): OpenBlock[] {
-  const isPoor = endpoints.some((each) => WITHOUT_BLOCK_RECEIPTS.has(each));
+  const isPoor = endpoints.some(({ source }) => source.rpc.lacksBlockReceipts);
   let calls = 0;
   return blocks.filter(
     (block, i) => (calls += (isPoor ? singly : callsFor)(block).length) <= MOST_CALLS || i === 0,
@@ -49,8 +46,7 @@ export function affordable(blocks: OpenBlock[], endpoints: WatchedEndpoint[]): O
  */
 export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs | undefined> {
   const { rpc } = endpoint.source;
-  const isPoor = WITHOUT_BLOCK_RECEIPTS.has(endpoint);
-  const calls = blocks.flatMap(isPoor ? singly : callsFor).slice(0, MOST_CALLS);
+  const calls = blocks.flatMap(rpc.lacksBlockReceipts ? singly : callsFor).slice(0, MOST_CALLS);
   try {
     const answers = await rpc.settled(calls, 0);
     const refusals = answers.filter(
@@ -61,7 +57,7 @@ export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promi
       const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
       // One block may be too large, without any fault of the endpoint.
       const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
-      if (isPoorNow && instead.some(isObject)) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
+      if (isPoorNow && instead.some(isObject)) rpc.lacksBlockReceipts = true;
       answers.push(...instead);
     }
     return costsOf(answers.flat(), blocks);

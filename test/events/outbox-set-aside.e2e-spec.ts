@@ -122,10 +122,13 @@ describe('a batch with an event that fails', () => {
     patient.answer = poison('b-200');
     const row = (): Promise<{ item: number; suspects: number }[]> =>
       app.sql(`SELECT item, suspects FROM outbox_consumers WHERE name = 'test.patient'`);
+    // The next try is another process's, as it would be after a kill.
+    await app.sql(`
+      CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.retry_at = 'infinity'; RETURN NEW; END $$;
+      CREATE TRIGGER rest BEFORE UPDATE ON outbox_consumers FOR EACH ROW WHEN (NEW.suspects = 256) EXECUTE FUNCTION rest()`);
     await publish(app, ...names('b', 256));
     await until(async () => (await row())[0].suspects === 256);
-    // The next try is another process's, as it would be after a kill.
-    await app.sql(`UPDATE outbox_consumers SET retry_at = 'infinity' WHERE name = 'test.patient'`);
+    await app.sql('DROP FUNCTION rest CASCADE');
     const { length } = patient.calls;
     const replica = await createApp(settings(app.database.url), logger, { modules: [HandlersModule] });
     replicas.push(replica);

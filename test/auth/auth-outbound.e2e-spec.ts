@@ -1,14 +1,4 @@
-import {
-  type Address,
-  type Hex,
-  type Abi,
-  encodeAbiParameters,
-  getAddress,
-  numberToHex,
-  serializeErc6492Signature,
-  size,
-  concat,
-} from 'viem';
+import { type Address, type Hex, type Abi, getAddress, serializeErc6492Signature, concat } from 'viem';
 import { createLogger } from '#platform/log/logger';
 import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { MAX_CHECKS } from '#features/auth/wallet-signature';
@@ -27,6 +17,8 @@ const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
 
 /** A signature of a contract wallet, which no key made. */
 const SIGNATURE: Hex = `0x${'11'.repeat(65)}`;
+/** One that would carry an EIP-7702 authorization, by its end. */
+const ERC8010 = concat([SIGNATURE, `0x${'8010'.repeat(16)}`]);
 /** What a wallet answers that accepts one (EIP-1271). */
 const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}`;
 
@@ -105,7 +97,7 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
     await anvilRpc(client, 'anvil_setCode', account.address, concat(['0xef0100', wallet]));
     await execute(account.address);
     expect((await attempt(app, account.address, SIGNATURE)).status).toBe(401);
-    expect((await attempt(app, account.address, await erc8010(account, wallet))).status).toBe(401);
+    expect((await attempt(app, account.address, ERC8010)).status).toBe(401);
     nobodyAsked();
     // Its key still signs it in.
     expect((await byKey(app, account)).status).toBe(200);
@@ -131,45 +123,6 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
     await call.catch(() => undefined);
     expect(bait.requests.length).toBeGreaterThan(0);
     bait.requests.length = 0;
-  }
-
-  it('an ERC-8010 signature of an account that has not delegated is refused before anything is asked', async () => {
-    const account = newWallet();
-    const before = await refusals(app, 'signature');
-    expect((await attempt(app, account.address, await erc8010(account, wallet))).status).toBe(401);
-    expect(await refusals(app, 'signature')).toBe(before + 1);
-    nobodyAsked();
-  });
-
-  /** As viem's serializeErc8010Signature makes it. */
-  async function erc8010(account: Wallet, delegation: Address): Promise<Hex> {
-    const {
-      r,
-      s,
-      yParity = 0,
-    } = await account.signAuthorization({ address: delegation, chainId: 31337, nonce: 0 });
-    const suffix = encodeAbiParameters(
-      [
-        {
-          type: 'tuple',
-          components: [
-            'uint256 chainId',
-            'address delegation',
-            'uint256 nonce',
-            'uint8 yParity',
-            'uint256 r',
-            'uint256 s',
-          ].map((each) => {
-            const [type, name] = each.split(' ');
-            return { type, name };
-          }),
-        },
-        { type: 'address' },
-        { type: 'bytes' },
-      ],
-      [{ chainId: 31337n, delegation, nonce: 0n, yParity, r: BigInt(r), s: BigInt(s) }, wallet, '0x'],
-    );
-    return concat([SIGNATURE, suffix, numberToHex(size(suffix), { size: 32 }), `0x${'8010'.repeat(16)}`]);
   }
 });
 
@@ -267,7 +220,7 @@ describe('a node', () => {
     const agreeing = await node((_, response) => json(response, { result: ACCEPTED }));
     await withApp(agreeing.url, async (app) => {
       const address = newWallet().address;
-      expect((await attempt(app, address, concat([SIGNATURE, `0x${'8010'.repeat(16)}`]))).status).toBe(401);
+      expect((await attempt(app, address, ERC8010)).status).toBe(401);
       expect(agreeing.requests).toHaveLength(0);
       expect((await attempt(app, address, SIGNATURE)).status).toBe(200);
     });

@@ -67,14 +67,6 @@ it('an address has so many, as the rate limits see it, and whoever else comes fr
   await until(async () => (await follow(c, '203.0.113.1')).status === 200);
 });
 
-it('a network of IPv6 is one address', async () => {
-  const [a, b, c] = users;
-  for (const [n, user] of [a, a, b].entries())
-    expect(answerOf(await follow(user, `2001:db8:1:2::${n + 1}`))).toEqual(OPENED);
-  expect(answerOf(await follow(c, '2001:db8:1:2:ffff::9'))).toEqual(FULL_ADDRESS);
-  expect(answerOf(await follow(c, '2001:db8:1:3::1'))).toEqual(OPENED);
-});
-
 it('a process has so many, says so with 503, and counts those that are open', async () => {
   const [a, b, c, d] = users;
   for (const [n, user] of [a, a, b, b, c].entries())

@@ -189,35 +189,15 @@ it('is kept by one function alone, which sorts what all others put down', async 
 });
 
 describe('rows that are written by hand', () => {
-  const insert = (to: Written, log: number, table: 'movement' | 'yield' = 'movement'): Promise<unknown> =>
-    table === 'yield'
-      ? to.sql(
-          `INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
-           VALUES ($1, 7, $2, 5, 400, now())`,
-          [POOL, log],
-        )
-      : to.sql(
-          `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index,
-             created_at, confirmed_at)
-           VALUES (gen_random_uuid(), $1, 'DEPOSIT', 'CONFIRMED', $2, 10, '0x' || $3::int, 7, $3, now(), now())`,
-          [POOL, SAVER, log],
-        );
+  const insert = (to: Written, log: number): Promise<unknown> =>
+    to.sql(
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index,
+         created_at, confirmed_at)
+       VALUES (gen_random_uuid(), $1, 'DEPOSIT', 'CONFIRMED', $2, 10, '0x' || $3::int, 7, $3, now(), now())`,
+      [POOL, SAVER, log],
+    );
   const remove = (to: Written, log: number): Promise<unknown> =>
     to.sql('DELETE FROM transactions WHERE block_number = 7 AND log_index = $1', [log]);
-
-  it('are told too, in the order of the chain', async () => {
-    const { to } = await begin();
-    await to.sql('BEGIN');
-    for (const log of [4, 1]) await insert(to, log);
-    for (const log of [3, 2]) await insert(to, log, 'yield');
-    await to.sql('COMMIT');
-    expect(await told(to)).toEqual([
-      'deposit.confirmed 7 1',
-      'yield.accrued 7 2',
-      'yield.accrued 7 3',
-      'deposit.confirmed 7 4',
-    ]);
-  });
 
   it('are told and taken back one after the other, as they were written', async () => {
     const { to } = await begin();

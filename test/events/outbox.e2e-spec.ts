@@ -503,21 +503,6 @@ describe('consumers', () => {
     expect(handled()).toEqual([id, id]);
   });
 
-  it('run in one process at a time', async () => {
-    await replica();
-    let running = 0;
-    let most = 0;
-    answer = async () => {
-      most = Math.max(most, ++running);
-      await new Promise(setImmediate);
-      running--;
-    };
-    for (let i = 0; i < 15; i++) await deposit();
-    await until(() => given.length === 15);
-    expect(most).toBe(1);
-    expect(new Set(handled()).size).toBe(15);
-  });
-
   it('that had not read what was removed say that they have missed it', async () => {
     // Nobody may take it meanwhile.
     await app.sql(`UPDATE outbox_consumers SET retry_at = 'infinity' WHERE name = 'test.deposits'`);

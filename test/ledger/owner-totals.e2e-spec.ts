@@ -50,17 +50,6 @@ it('follow what happens to pools: made, emptied, filled again, taken back, with 
   expect(await seen()).toEqual([2, 1, 1, '0', 0]);
 });
 
-it('a pledge that expires leaves the count, and returns when it is paid', async () => {
-  const user = await app.signIn();
-  const { id } = await app.createPool(user);
-  const to = (status: string): Promise<unknown> =>
-    app.sql('UPDATE transactions SET status = $2 WHERE pool_id = $1', [id, status]);
-  await to('EXPIRED');
-  expect((await analytics(user)).activePoolsCount).toBe(0);
-  await to('PENDING');
-  expect((await analytics(user)).activePoolsCount).toBe(1);
-});
-
 it('pools that others than POST /pools insert and delete are counted', async () => {
   const id = uuidv7();
   await app.sql(

@@ -168,15 +168,4 @@ describe('a nonce at each load of a page', () => {
     expect((await post('/auth/verify', ip)).body.error).toBe('Too many login attempts');
     await exhaust(ip, 84, '/users/nonce');
   });
-
-  it('that names a wallet signs in only that one', async () => {
-    const [wallet, other] = [newWallet(), newWallet()];
-    const { nonce } = (
-      await app.send({ method: 'POST', url: '/users/nonce', ip: newIp(), body: { address: wallet.address } })
-    ).body;
-    const message = siweMessage({ address: other.address, nonce });
-    const body = { message, signature: await other.signMessage({ message }) };
-    expect((await app.send({ method: 'POST', url: '/auth/verify', ip: newIp(), body })).status).toBe(401);
-    expect((await post('/users/nonce', newIp())).status).toBe(400);
-  });
 });

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { bytes16 } from '#values/bytes16';
 import { type DevClient, connect, devAccount, execute, fund, read, receiptOf } from '#dev/deploy';
 import { type Response, type SignedIn, until } from '../support/app';
 import { useService } from '../support/chain/chain-bench';
@@ -32,8 +30,7 @@ beforeAll(async () => {
   const { token, contracts } = bench.deployment;
   for (const index of [5, 6]) {
     const client = await connect(bench.anvil.url, devAccount(index));
-    for (const contract of [contracts.lottery, contracts.cooperative])
-      await fund(client, token, contract, 10_000n);
+    await fund(client, token, contracts.lottery, 10_000n);
     clients.push(client);
     people.push(await signIn(index));
   }
@@ -68,9 +65,7 @@ const ask = (name: string, drawId: bigint, who: SignedIn): Promise<Response> =>
 /** Sends what the API says, from the wallet of this person. */
 async function send(name: string, drawId: bigint, who: SignedIn): Promise<string> {
   const { body } = await ask(name, drawId, who);
-  return sendCalls(body.data.calls as Call[], who);
-}
-async function sendCalls([{ to, data }]: Call[], who: SignedIn): Promise<string> {
+  const [{ to, data }] = body.data.calls as Call[];
   const hash = await clientOf(who).sendTransaction({ to, data });
   expect((await receiptOf(bench.owner, hash)).status).toBe('success');
   await told(hash);
@@ -151,56 +146,4 @@ it('a prize finds its winner, though nobody but a stranger acts', async () => {
   expect((await tokens(buyer)) - before).toBe(PRICE);
   expect((await entries(buyer))[0]).toMatchObject({ won: true, paid: true, due: null });
   expect((await ask('claim', drawId, giver)).body.code).toBe('already_paid');
-});
-
-it('what was paid in for no pool of the contract is shown to whoever paid it, with the call that withdraws it', async () => {
-  const { lottery, cooperative } = bench.deployment.contracts;
-  const strays = async (
-    who: SignedIn,
-  ): Promise<{ poolId: string; contract: string; amount: string; calls: Call[] }[]> =>
-    (await app.get('/users/me/stray-deposits', who)).body.data;
-  const pay = async (
-    who: SignedIn,
-    contract: `0x${string}`,
-    name: string,
-    pool: string,
-    amount: bigint,
-  ): Promise<void> => {
-    const args = [bytes16(pool), `0x${'0'.repeat(32)}`, amount];
-    const { transactionHash } = await execute(clientOf(who), 'SavingsPool', contract, name, args);
-    await told(transactionHash);
-  };
-  expect(await strays(buyer)).toEqual([]);
-  const nowhere = randomUUID();
-  const [elsewhere] = bench.pools;
-  await pay(buyer, cooperative, 'deposit', nowhere, 70n);
-  await pay(buyer, cooperative, 'deposit', nowhere, 30n);
-  await pay(buyer, cooperative, 'withdraw', nowhere, 45n);
-  await pay(giver, cooperative, 'deposit', nowhere, 5n);
-  // A pool that the service knows, at a contract that it does not belong to.
-  await pay(buyer, lottery, 'deposit', elsewhere, 9n);
-  const mine = await strays(buyer);
-  expect(mine.map(({ poolId, contract, amount }) => ({ poolId, contract, amount }))).toEqual(
-    [
-      { poolId: nowhere, contract: cooperative.toLowerCase(), amount: '55' },
-      { poolId: elsewhere, contract: lottery.toLowerCase(), amount: '9' },
-    ].sort((a, b) => (a.contract < b.contract ? -1 : 1)),
-  );
-  expect((await app.get('/users/me/stray-deposits?limit=1&page=2', buyer)).body).toMatchObject({
-    data: [mine[1]],
-    pagination: { total: 2 },
-  });
-  for (const { calls } of mine) await sendCalls(calls, buyer);
-  expect(await strays(buyer)).toEqual([]);
-  expect(await strays(giver)).toMatchObject([{ poolId: nowhere, amount: '5' }]);
-  // Once there is such a pool, it is a position there.
-  await bench.addPool(nowhere);
-  await bench.mine(1);
-  await until(async () => (await strays(giver)).length === 0);
-  const { body } = await app.get(`/pools/${nowhere}/calls/withdraw?amount=5`, giver);
-  await sendCalls(body.data.calls as Call[], giver);
-  expect((await app.get('/users/me/positions', giver)).body.data).toMatchObject([
-    { poolId: nowhere, balance: '0' },
-  ]);
-  expect((await app.get('/users/me/stray-deposits')).status).toBe(401);
 });

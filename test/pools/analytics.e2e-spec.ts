@@ -109,21 +109,6 @@ describe('over all pools', () => {
     expect(await detail()).toMatchObject({ balance: '12', pendingBalance: '0' });
     expect(await mine()).toMatchObject({ totalDeposited: '12', pendingDeposits: '0', activePoolsCount: 1 });
   });
-
-  it('stays exact while pools are created concurrently', async () => {
-    const start = await totals(user);
-    const amounts = Array.from({ length: 40 }, (_, i) => sum(TEN, String(i)));
-    for (let i = 0; i < 40; i += 8)
-      await Promise.all(
-        amounts
-          .slice(i, i + 8)
-          .map((initialDeposit) => app.createPool(user, { type: 'rotating', initialDeposit })),
-      );
-    const after = await totals(user);
-    expect(after.totalPools - start.totalPools).toBe(40);
-    expect(after.byType.rotating - start.byType.rotating).toBe(40);
-    expect(after.totalDeposits).toBe(sum(start.totalDeposits as string, ...amounts));
-  });
 });
 
 describe('of a user', () => {

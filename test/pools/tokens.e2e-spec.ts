@@ -122,14 +122,6 @@ describe('amounts of several tokens', () => {
     }
   });
 
-  it('have a smallest first deposit each', async () => {
-    const create = async (type: string, initialDeposit: string): Promise<number> =>
-      (await app.post('/pools', { type, initialDeposit }, user)).status;
-    expect(await create('lottery', `${BigInt(SMALL) - 1n}`)).toBe(400);
-    expect(await create('individual', SMALL)).toBe(400);
-    expect(await create('lottery', SMALL)).toBe(201);
-  });
-
   it('are of an unknown token where the contract was not read yet: then nothing is to be allowed', async () => {
     await app.sql('DELETE FROM chain_tokens WHERE contract = $1', [CONTRACTS.individual]);
     const answer = await app.get(`/pools/${own}/calls/deposit?amount=9`, user);

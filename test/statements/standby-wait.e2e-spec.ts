@@ -125,13 +125,6 @@ it.each([
   expect([again.status, await pools()]).toEqual([201, [again.body.data.id]]);
 });
 
-it('reads go on meanwhile', async () => {
-  await waitForStandby(true);
-  const { answer: first } = await waiting();
-  expect((await app.get('/pools', user)).status).toBe(200);
-  await first;
-});
-
 it('the client asks with its key until it has the answer', async () => {
   const statuses: number[] = [];
   const watched: typeof fetch = async (...args) => {

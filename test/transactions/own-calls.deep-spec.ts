@@ -5,7 +5,7 @@ import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/d
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
-import { ChainBench, eventually } from '../support/chain/chain-bench';
+import { ChainBench } from '../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../support/chain/foreign-pools';
 import type { Wallet } from '../support/wallet';
 
@@ -95,64 +95,6 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       [clubs]: ['claim', 'deposit', 'withdraw'],
       [bench.deployment.contracts.lottery.toLowerCase()]: ['deposit', 'withdraw', 'claim', 'compounding'],
     });
-  });
-
-  it('pay into a vault what was announced, and take it out with its yield', async () => {
-    const { id, contractAddress, depositId } = await app.createPool(saver, {
-      type: 'individual',
-      members: [other.address],
-    });
-    expect(contractAddress).toBe(vault);
-    for (const each of ['deposit?amount=5', 'withdraw?amount=5'])
-      expect(await refused(`${id}/calls/${each}`, other)).toEqual([403, 'forbidden']);
-    const euro = { ...compiled.Coin, address: coin };
-    await call(bench.owner, euro, 'mint', bench.saver.account.address, BigInt(TEN));
-    expect(await sent(bench.saver, `${id}/calls/deposit?transaction=${depositId}`, saver)).toEqual([
-      `approve ${coin}`,
-      `deposit ${vault}`,
-    ]);
-    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`]);
-    await call(bench.owner, euro, 'mint', vault, 1001n);
-    await bench.atHead();
-    const all = await eventually(
-      'what it has earned',
-      async () => {
-        const { balance, claimable } = (await app.get(`/pools/${id}/position`, saver)).body.data;
-        return [BigInt(balance as string), BigInt(claimable as string)];
-      },
-      ([, claimable]) => claimable === 1000n,
-    );
-    const worth = all[0] + all[1];
-    expect(await refused(`${id}/calls/withdraw?amount=${worth + 1n}`, saver)).toEqual([
-      409,
-      'insufficient_balance',
-    ]);
-    await sent(bench.saver, `${id}/calls/withdraw?amount=${worth}`, saver);
-    expect(await statement(id)).toEqual([
-      `DEPOSIT CONFIRMED ${TEN}`,
-      `WITHDRAWAL CONFIRMED ${TEN}`,
-      'YIELD_CLAIM CONFIRMED 1000',
-    ]);
-    expect(await refused(`${id}/calls/withdraw?amount=1`, saver)).toEqual([409, 'insufficient_balance']);
-    for (const each of ['claim', 'compounding?enabled=true'])
-      expect(await refused(`${id}/calls/${each}`, saver)).toEqual([409, 'calls_unknown']);
-  });
-
-  it('count what is in a vault of another token apart', async () => {
-    const ofSaver = (await app.get('/analytics/user', saver)).body.data;
-    expect(ofSaver).toMatchObject({ totalDeposited: '0', yieldEarned: '0' });
-    expect(ofSaver.otherTokens).toEqual([
-      expect.objectContaining({
-        token: coin,
-        symbol: 'EURO',
-        decimals: 6,
-        totalDeposited: TEN,
-        yieldEarned: '1000',
-      }),
-    ]);
-    const { contractTokens, token } = (await app.get('/config')).body.data;
-    expect(token.address).toBe(bench.deployment.token.toLowerCase());
-    expect(contractTokens[vault]).toEqual({ address: coin, symbol: 'EURO', decimals: 6 });
   });
 
   it('of savings of an account are for the owner of the pool alone', async () => {

@@ -1,11 +1,11 @@
 import { type Hex, decodeFunctionData } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { byPoolType } from '#values/types';
+import { TYPE_WITH_CIRCLES, byPoolType } from '#values/types';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
 import { addDraw } from '../support/chain/draws';
-import { addPosition, addTransaction, newHash } from '../support/ledger';
+import { REPAIRING, addPosition, addTransaction, newHash } from '../support/ledger';
 
 const MAX = 2n ** 256n - 1n;
 const ten = BigInt(TEN);
@@ -18,7 +18,7 @@ interface Call {
   value: string;
 }
 
-/** What an indexer has read is written by hand here; payments.deep-spec.ts sends calls to a chain. */
+/** What an indexer has read is written by hand here; those of test/client/payments send calls to a chain. */
 describe('calls', () => {
   const TOKEN = `0x${'7'.repeat(40)}`;
   const app = useApp();
@@ -96,10 +96,60 @@ describe('calls', () => {
     await app.sql('UPDATE chain_contracts SET minimum = 1');
   });
 
+  it('are not refused for what the ledger says while it lacks events of the contract alone', async () => {
+    const { id } = await newPool();
+    await addPosition(app, id, saver.address, { balance: 7, deposited: 7 });
+    const asked = (): Promise<unknown[]> =>
+      Promise.all(['withdraw?amount=8', 'claim'].map(async (call) => (await calls(id, call)).status));
+    const known = async (): Promise<unknown[]> => {
+      let statuses: unknown[] = [];
+      await atHead(async () => ((statuses = await asked()), calls(id, 'claim')));
+      return statuses;
+    };
+    expect(await known()).toEqual([409, 409]);
+    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    expect(await known()).toEqual([200, 200]);
+    await app.sql('DELETE FROM chain_contracts_apart');
+  });
+
+  it('take nothing out for an outsider whose deposit is announced only', async () => {
+    const { id: poolId } = await app.createPool(stranger, { type: 'cooperative' });
+    await addTransaction(app, { poolId, account: saver.address, status: 'PENDING' });
+    for (const call of ['withdraw?amount=1', 'claim'])
+      expect((await calls(poolId as string, call)).status).toBe(403);
+  });
+
+  it('go to the contract of the pool, whichever new pools get', async () => {
+    const { id, depositId } = await newPool();
+    await app.sql(`BEGIN; ${REPAIRING};
+      UPDATE pools SET contract_address = '${CONTRACTS.lottery}' WHERE id = '${id}'; COMMIT`);
+    for (const call of [`deposit?transaction=${depositId}`, 'withdraw?amount=1', 'claim'])
+      expect((await calls(id, call)).body.data.calls.at(-1).to).toBe(CONTRACTS.lottery);
+  });
+
+  it('are named by the configuration, for each contract', async () => {
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, circles)
+      VALUES ('${TYPE_WITH_CIRCLES}', '${CONTRACTS[TYPE_WITH_CIRCLES]}', 0, 0, true)`);
+    const { body, headers } = await app.get('/config');
+    expect(body.data).toMatchObject({
+      ...{ chainId: 5, token: { address: TOKEN, symbol: 'USD', decimals: 18 }, contracts: CONTRACTS },
+      contractMinimums: { cooperative: '1' },
+      contractCalls: {
+        [CONTRACTS.cooperative]: ['deposit', 'withdraw', 'claim', 'compounding'],
+        [CONTRACTS[TYPE_WITH_CIRCLES]]: 'open join contribute payout refund endRound cancel'.split(' '),
+      },
+    });
+    expect(headers['cache-control']).toBe('public, max-age=60');
+  });
+
   it('tickets cost no more than an amount can be, and are sold until the draw time', async () => {
     await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [CONTRACTS.lottery]);
     await addDraw(app, 1, { status: 'ACTIVE', drawTime: '2999-01-01', contract: CONTRACTS.lottery });
     const tickets = (count: bigint | string) => app.get(`/lottery/calls/tickets?count=${count}`, saver);
+    await app.sql(`UPDATE lottery_draws SET status = 'DRAWING'`);
+    expect((await tickets('1')).body.code).toBe('no_open_draw');
+    await app.sql(`UPDATE lottery_draws SET status = 'ACTIVE'`);
     const most = await atHead(() => tickets(MAX / 5n));
     expect((most.body.data.calls as Call[]).map(({ name }) => name)).toEqual(['approve', 'buyTickets']);
     for (const count of [MAX / 5n + 1n, MAX, '0', '-1', '1.5', '', MAX + 1n]) {
@@ -158,6 +208,8 @@ describe('calls', () => {
       const row = { poolId, status: 'PENDING' } as const;
       const other = await addTransaction(app, { ...row, account: stranger.address });
       expect(await status(other.id)).toBe(403);
+      const out = await addTransaction(app, { poolId, account: saver.address, type: 'WITHDRAWAL' });
+      expect(await status(out.id)).toBe(404);
     });
 
     it('a deposit that is confirmed or expired', async () => {

@@ -1,4 +1,4 @@
-import { type SignedIn, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, useApp } from '../support/app';
 import { addPosition } from '../support/ledger';
 
 const app = useApp();
@@ -118,6 +118,22 @@ describe('at a block', () => {
     await app.sql('UPDATE chain_cursor SET applied_number = -3');
     expect(await position(owner)).toMatchObject([200, { blockNumber: null, blockTime: null }]);
     await app.sql('UPDATE chain_cursor SET applied_number = 12');
+  });
+
+  it('is that of the last event of a contract that is read by itself', async () => {
+    const time = '2026-03-01T09:00:00.000Z';
+    await app.sql(
+      `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+         account, outcome) VALUES (8, 0, '', $1, '', $2, 1, 'Deposited', $3, $4, 'APPLIED')`,
+      [time, CONTRACTS.cooperative, pool, owner.address],
+    );
+    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    expect(await position(owner)).toMatchObject([200, { blockNumber: 8, blockTime: time }]);
+    const [listed] = (await app.get('/users/me/positions', owner)).body.data;
+    expect(listed).toMatchObject({ blockNumber: 8, blockTime: time });
+    await app.sql('DELETE FROM chain_contracts_apart');
+    await app.sql('DELETE FROM chain_events');
   });
 
   it('is listed for every pool that the caller ever paid into, newest pool first', async () => {

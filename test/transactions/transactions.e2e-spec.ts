@@ -114,13 +114,6 @@ describe('by hash', () => {
     await app.sql('DELETE FROM chain_cursor');
   });
 
-  it('has no gas before the receipt was read', async () => {
-    const pool = await app.createPool(owner);
-    const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
-    const { data } = (await app.get(`/transactions/${row.txHash}`, owner)).body;
-    expect(data).toMatchObject({ gasUsed: null, gasPrice: null, l1Fee: null });
-  });
-
   it('is the first that the caller may read, where a chain transaction holds several', async () => {
     const [theirs, mine] = [await app.createPool(owner), await app.createPool(member)];
     const txHash = newHash();
@@ -133,17 +126,6 @@ describe('by hash', () => {
     expect((await app.get(`/transactions/${txHash}`, member)).body.data.id).toBe(second.id);
     expect(third.id).not.toBe(second.id);
     expect((await app.get(`/transactions/${txHash}`, stranger)).status).toBe(403);
-  });
-
-  it('disappears when a reorganisation takes it back', async () => {
-    const pool = await app.createPool(owner);
-    const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
-    await app.sql(
-      `UPDATE transactions SET status = 'PENDING', tx_hash = NULL, block_number = NULL, log_index = NULL,
-         confirmed_at = NULL WHERE id = $1`,
-      [row.id],
-    );
-    expect((await app.get(`/transactions/${row.txHash}`, owner)).status).toBe(404);
   });
 });
 

@@ -136,14 +136,6 @@ describe('compiled rules', () => {
     expect(taken).toBeGreaterThan(5);
   });
 
-  it('take a usual request for a pool', () => {
-    const from = { type: 'lottery', initialDeposit: '5', members: [`0x${'8'.repeat(40)}`], other: { a: 1 } };
-    const dto = compileRules(CreatePoolRequest)?.(from);
-    expect(dto).toBeInstanceOf(CreatePoolRequest);
-    expect(dto).toEqual({ ...from, autoCompound: false, other: undefined });
-    expect((dto as CreatePoolRequest).members).not.toBe(from.members);
-  });
-
   it('leave null, objects and lists with gaps to the rules', () => {
     const rules = compileRules(Choice)!;
     expect(rules({ kind: 'b' })).toEqual({ kind: 'b', list: ['x'] });

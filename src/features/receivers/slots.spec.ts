@@ -22,17 +22,12 @@ function fill(slots: Slots, sharers: Waiting[]): number {
 
 describe.each(LANES)('the lane %s', (lane) => {
   const shares = SHARES[lane];
-  const crowd = (of: (n: number) => Partial<Waiting>): Waiting[] =>
-    Array.from({ length: 200 }, (_, n) => sharer(n, { lane, ...of(n) }));
+  const crowd = (more: Partial<Waiting> = {}): Waiting[] =>
+    Array.from({ length: 200 }, (_, n) => sharer(n, { lane, ...more }));
 
   it('is full with so many, and takes none of another', () => {
     const slots = new Slots();
-    expect(
-      fill(
-        slots,
-        crowd(() => ({})),
-      ),
-    ).toBe(shares.all);
+    expect(fill(slots, crowd())).toBe(shares.all);
     expect(slots.room(lane)).toBe(0);
     for (const other of LANES.filter((each) => each !== lane))
       expect(slots.room(other)).toBe(SHARES[other].all);
@@ -40,12 +35,7 @@ describe.each(LANES)('the lane %s', (lane) => {
 
   it.each(['user', 'host', 'network'] as const)('gives one %s its share, whatever else differs', (name) => {
     const field = name === 'user' ? 'owner' : name;
-    expect(
-      fill(
-        new Slots(),
-        crowd(() => ({ [field]: 'the same' })),
-      ),
-    ).toBe(shares[name]);
+    expect(fill(new Slots(), crowd({ [field]: 'the same' }))).toBe(shares[name]);
   });
 
   it('gives one webhook its share at once', () =>
@@ -53,14 +43,9 @@ describe.each(LANES)('the lane %s', (lane) => {
 
   it('has all slots again after they were given back', () => {
     const slots = new Slots();
-    const taken = crowd(() => ({})).map((each) => [each, take(slots, each)] as const);
+    const taken = crowd().map((each) => [each, take(slots, each)] as const);
     for (const [each, n] of taken) slots.giveBack(each, n);
-    expect(
-      fill(
-        slots,
-        crowd(() => ({})),
-      ),
-    ).toBe(shares.all);
+    expect(fill(slots, crowd())).toBe(shares.all);
   });
 });
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { CursorCodec } from './cursor';
-import { pageWithCursor } from './pagination';
 
 const numbers = new CursorCodec('numbers', /^\d+$/);
 const digits = new CursorCodec('digits', /^\d+$/);
@@ -45,14 +44,4 @@ describe('cursors', () => {
   it('are refused where the position has not the form of one', () => {
     expect(numbers.decode(new CursorCodec('numbers', /./).encode('x'))).toBeUndefined();
   });
-});
-
-it.each([
-  [1, true],
-  [2, false],
-  [3, false],
-])('page %i of two full pages has a next one: %s', (page, hasNext) => {
-  const last = page > 2 ? null : '7';
-  const { next } = pageWithCursor({ data: '[]', total: 4, last }, { page, limit: 2 }, numbers);
-  expect(next).toBe(hasNext ? numbers.encode('7') : null);
 });

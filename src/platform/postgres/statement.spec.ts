@@ -67,13 +67,4 @@ describe('statement', () => {
     expect(() => two(':a')).toThrow('two: ":b" is not in the text');
     expect(() => two(`:a, ':b'`)).toThrow('":b" is not in the text');
   });
-
-  it('does not compile with a type that does not fit, one too many, or one too few', () => {
-    // @ts-expect-error a number is no text
-    statement<{ a: number }, object>('x', { a: 'text' }, ':a');
-    // @ts-expect-error b has no value
-    expect(() => statement<{ a: number }, object>('x', { a: 'integer', b: 'text' }, ':a')).toThrow();
-    // @ts-expect-error b has no type
-    expect(() => statement<Two, object>('x', { a: 'integer' }, ':a, :b')).toThrow();
-  });
 });

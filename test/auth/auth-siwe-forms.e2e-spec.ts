@@ -68,6 +68,11 @@ describe('a message in the form of wallets', () => {
       { statement, uri: 'https://app.example.org/other' },
     ],
     ['a line feed behind it', (text) => `${text}\n`, {}],
+    ['something before it', (text) => `x\n${text}`, {}],
+    ['something behind it', (text) => `${text}\nx`, {}],
+    ['CR LF', (text) => text.replaceAll('\n', '\r\n'), {}],
+    ['a nonce that is not alphanumeric', (text) => text.replace(/(Nonce: \w{8})/, '$1-'), {}],
+    ['nothing', () => '', {}],
     ['a second URI', (text) => text.replace('\n\nURI', '\nURI: https://evil.example\nURI'), {}],
   ])('is refused with a fault of its own, or a second meaning: %s', async (_, form, fields) => {
     const wallet = newWallet();

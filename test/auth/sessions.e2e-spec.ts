@@ -5,7 +5,6 @@ import { SCHEMA } from '#platform/migrating/schema';
 import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
 import { holdTerms } from '../support/events/event-source';
-import { connectTo } from '../support/database';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];
 const ENDED = (ended: string): unknown => [
@@ -226,27 +225,6 @@ describe('a session', () => {
     expect((await app.get('/pools', user)).status).toBe(200);
     expect((await app.get('/pools', user)).status).toBe(401);
     terms.mockRestore();
-  });
-
-  it('whose ending commits late is ended all the same: order of commits, not of numbers', async () => {
-    const [early, late] = [await app.signIn(), await app.signIn()];
-    await lives(early);
-    await lives(late);
-    const client = await connectTo(app.database.url);
-    try {
-      // Begins first, takes its number, and commits last.
-      await client.query('BEGIN');
-      await client.query('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
-        late.user.id,
-      ]);
-      await app.sql('DELETE FROM users WHERE id = $1', [early.user.id]);
-      await until(async () => (await app.get('/pools', early)).status === 401);
-      expect((await app.get('/pools', late)).status).toBe(200);
-      await client.query('COMMIT');
-      await until(async () => (await app.get('/pools', late)).status === 401);
-    } finally {
-      await client.end();
-    }
   });
 
   it('that was ended is forgotten once its token has expired', async () => {

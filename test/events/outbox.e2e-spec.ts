@@ -60,53 +60,26 @@ describe('what is published', () => {
       { kind: 'YieldClaimed', ...inPool, amount: '2' },
     ]);
     await written.apply(chain);
-    const [announced, paid, withdrawn, accrued, claimed] = chain.head.events;
     const at = (logIndex: number): object => ({
-      poolId: POOL,
-      blockNumber: 1,
-      logIndex,
-      final: false,
-      occurredAt: iso(),
+      ...{ poolId: POOL, blockNumber: 1, logIndex, final: false, occurredAt: iso() },
     });
-    const id: unknown = expect.any(String);
+    const moved = (
+      n: number,
+      [topic, transactionType]: string[],
+      account: string,
+      amount: string,
+      transactionId: unknown = expect.any(String),
+    ): object => ({
+      ...{ topic, ...at(n), transactionId, transactionType, account, amount },
+      txHash: chain.head.events[n].txHash,
+    });
+    const deposit = ['deposit.confirmed', 'DEPOSIT'];
     expect(await published()).toEqual([
-      {
-        topic: 'deposit.confirmed',
-        ...at(0),
-        transactionId: DEPOSIT,
-        transactionType: 'DEPOSIT',
-        txHash: announced.txHash,
-        account: SAVER,
-        amount: '100',
-      },
-      {
-        topic: 'deposit.confirmed',
-        ...at(1),
-        transactionId: id,
-        transactionType: 'DEPOSIT',
-        txHash: paid.txHash,
-        account: OTHER,
-        amount: '7',
-      },
-      {
-        topic: 'withdrawal.confirmed',
-        ...at(2),
-        transactionId: id,
-        transactionType: 'WITHDRAWAL',
-        txHash: withdrawn.txHash,
-        account: SAVER,
-        amount: '30',
-      },
-      { topic: 'yield.accrued', ...at(3), amount: accrued.amount },
-      {
-        topic: 'yield.claimed',
-        ...at(4),
-        transactionId: id,
-        transactionType: 'YIELD_CLAIM',
-        txHash: claimed.txHash,
-        account: SAVER,
-        amount: '2',
-      },
+      moved(0, deposit, SAVER, '100', DEPOSIT),
+      moved(1, deposit, OTHER, '7'),
+      moved(2, ['withdrawal.confirmed', 'WITHDRAWAL'], SAVER, '30'),
+      { topic: 'yield.accrued', ...at(3), amount: '5' },
+      moved(4, ['yield.claimed', 'YIELD_CLAIM'], SAVER, '2'),
     ]);
   });
 

@@ -96,25 +96,6 @@ describe('locks', () => {
          ARRAY[now()], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[1::numeric]`;
     expect(await holdsSums(create, [owner.user.id, CONTRACTS.cooperative, owner.address])).toBe(true);
   });
-
-  it('of a batch that is not committed delay no pool of the same owner, and pools of one owner no other', async () => {
-    const { id: poolId } = await app.createPool(owner);
-    const batch = await connect('indexer');
-    await batch.query('BEGIN');
-    try {
-      const gone = ledgerRow({ poolId, account: owner.address, type: 'WITHDRAWAL', amount: TEN });
-      await batch.query(INSERT_ROW, rowValues(gone));
-      await batch.query(`INSERT INTO yield_accruals VALUES (77, 0, $1, 5, 100, now())`, [poolId]);
-      const before = (await app.get('/pools', owner)).body.pagination.total as number;
-      await Promise.all(
-        Array.from({ length: 40 }, (_, i) => app.createPool(owner, { type: i % 2 ? 'lottery' : 'rotating' })),
-      );
-      expect((await app.get('/pools', owner)).body.pagination.total).toBe(before + 40);
-    } finally {
-      await batch.query('COMMIT');
-      await batch.end();
-    }
-  });
 });
 
 describe('reading costs the same however many pools the caller owns', () => {

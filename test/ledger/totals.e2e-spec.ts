@@ -295,12 +295,4 @@ describe('of two concurrent writers of a pool, the second sees what the first wr
     ]);
     expect((await app.get(`/pools/${poolId}/yield`, users[0])).body.data.apr).toBe(5);
   });
-
-  it('both bring yield', async () => {
-    await race(accrual(7, 100), accrual(8, 200));
-    expect((await app.get(`/pools/${poolId}/yield`, users[0])).body.data).toMatchObject({
-      apr: 2,
-      totalYield: '2',
-    });
-  });
 });

@@ -1,3 +1,5 @@
+import { type Hex, decodeFunctionData } from 'viem';
+import { lotteryPoolAbi } from '#ledger/chain/contract.abi';
 import { type Response, type SignedIn, type TestApp, useApp } from '../support/app';
 import { LAST_BLOCK, LAST_TIME, LOTTERY, addDraw, addEntry, knowLottery } from '../support/chain/draws';
 
@@ -20,7 +22,10 @@ describe('what the caller can take out of draws', () => {
     app.get(`/lottery/calls/${name}?drawId=${drawId}${more}`, as);
   const codeOf = async (answer: Promise<Response>): Promise<[number, unknown]> => {
     const { status, body } = await answer;
-    return [status, status === 200 ? body.data.calls[0].name : body.code];
+    if (status !== 200) return [status, body.code];
+    const [{ name, data }] = body.data.calls as { name: string; data: Hex }[];
+    expect(decodeFunctionData({ abi: lotteryPoolAbi, data }).functionName).toBe(name);
+    return [status, name];
   };
 
   beforeAll(async () => {

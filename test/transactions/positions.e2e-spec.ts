@@ -58,22 +58,8 @@ const position = async (as: SignedIn, id = pool) => {
 
 describe('before any block was read', () => {
   it('says so by null', async () => {
-    expect(await position(member)).toEqual([
-      200,
-      {
-        poolId: pool,
-        address: member.address,
-        deposited: '0',
-        withdrawn: '0',
-        balance: '0',
-        earned: '0',
-        claimed: '0',
-        claimable: '0',
-        compounding: false,
-        blockNumber: null,
-        blockTime: null,
-      },
-    ]);
+    const zero = { deposited: '0', withdrawn: '0', balance: '0', earned: '0', claimed: '0', claimable: '0' };
+    expect(await position(member)).toMatchObject([200, { ...zero, blockNumber: null, blockTime: null }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { source } from 'axe-core';
 import { createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getAddress } from 'viem';
@@ -6,8 +6,6 @@ import { useApp } from '../support/app';
 import { PHONE, type WatchedPage, useBrowser } from '../support/browser/browser';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
-
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const wallet = (fields: Partial<TestWallet> = {}): TestWallet => ({
   account: newWallet(),
@@ -77,7 +75,7 @@ describe('/docs in a browser', () => {
     await page.getByText('Create a pool').waitFor();
     await page.locator('[id="operations-Pools-pools_create"] .opblock-summary-control').click();
     await page.getByRole('button', { name: 'Execute' }).waitFor();
-    await page.evaluate(`(() => { ${AXE} })()`);
+    await page.evaluate(source);
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       const { light, findings } = await page.evaluate<{ light: boolean; findings: string[] }>(`(async () => {

@@ -4,7 +4,6 @@ import { anvilRpc, execute, read } from '#dev/deploy';
 import { useBrowser } from '../support/browser/browser';
 import { PageBench, dialog, done, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
-import { newWallet } from '../support/wallet';
 
 const THOUSAND = parseEther('1000');
 const SHORT_DRAW_BLOCKS = 61;
@@ -21,12 +20,8 @@ afterEach(async () => {
 });
 afterAll(() => bench.stop());
 
-/** The page of a saver who is new here, with tokens and ether. */
-async function signedIn(fields: Partial<TestWallet> = {}): Promise<{ page: Page; wallet: TestWallet }> {
-  const account = newWallet();
-  await bench.mint(account.address, THOUSAND);
-  await rpc('anvil_setBalance', account.address, '0x8ac7230489e80000');
-  const wallet = { account, chainId: bench.anvil.chainId, rpcUrl: bench.anvil.url, asked: [], ...fields };
+async function signedIn(): Promise<{ page: Page; wallet: TestWallet }> {
+  const wallet = await bench.richWallet(THOUSAND);
   const page = await browser.open(bench.dapp.url, { wallet });
   await press(page, 'Connect Test wallet');
   await page.getByRole('button', { name: 'New pool' }).waitFor();

@@ -1,10 +1,7 @@
 import { parseEther } from 'viem';
-import { anvilRpc } from '#dev/deploy';
 import { DESKTOP, PHONE, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { NO_FAULTS, faultsOf, shiftOf, watchShifts } from '../support/browser/looks';
 import { PageBench } from '../support/browser/page-bench';
-import type { TestWallet } from '../support/browser/test-wallet';
-import { newWallet } from '../support/wallet';
 
 const MOST_SHIFT = 0.1;
 /** A shift that comes this late after an input counts as unasked for. */
@@ -22,17 +19,9 @@ describe.each([
   ['a phone', PHONE],
 ])('on %s', (_, viewport) => {
   it.each(['light', 'dark'])('the page can be read, pressed and heard, %s', async (scheme) => {
-    const account = newWallet();
-    await bench.mint(account.address, parseEther('1000'));
-    await anvilRpc(bench.keeper, 'anvil_setBalance', account.address, '0x8ac7230489e80000');
     // It takes as long as people do, so that no shift is excused by the click before it.
     const late = { then: (done: () => void) => setTimeout(done, NOT_RECENT_MS) };
-    const wallet: TestWallet = {
-      account,
-      chainId: bench.anvil.chainId,
-      rpcUrl: bench.anvil.url,
-      open: late as unknown as Promise<void>,
-    };
+    const wallet = await bench.richWallet(parseEther('1000'), { open: late as unknown as Promise<void> });
     const page = await browser.open('about:blank', { viewport, wallet, dark: scheme === 'dark' });
     await watchShifts(page);
     await page.goto(bench.dapp.url);

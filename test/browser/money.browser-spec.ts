@@ -1,13 +1,7 @@
 import type { Page } from 'playwright-core';
 import { type Hash, numberToHex, parseEther } from 'viem';
-import { anvilRpc, execute, read } from '#dev/deploy';
-import {
-  type PageOptions,
-  type WatchedPage,
-  keptPayment,
-  bePatient,
-  useBrowser,
-} from '../support/browser/browser';
+import { anvilRpc } from '#dev/deploy';
+import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser/browser';
 import { PageBench, dialog, done, press } from '../support/browser/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
@@ -87,38 +81,6 @@ describe('an amount', () => {
     await dialog(page, 'You pay 1,234 TEST, not 1.234');
     expect([sent(wallet), await spent(wallet)]).toEqual([0, 0n]);
     expect(await page.locator('[data-pool]').count()).toBe(0);
-  });
-});
-
-describe('money in a draw', () => {
-  it('comes back from a cancelled draw, and a prize is paid, by a button each', async () => {
-    const wallet = await richWallet();
-    const page = await signedIn(wallet);
-    const draw = async (): Promise<void> => {
-      await press(page, 'Start a one-minute draw');
-      await done(page, 'Buy tickets');
-      await press(page, /^Buy for/);
-      await done(page, 'Good luck!');
-      await page.locator('[data-field="tickets"]', { hasText: /^1$/ }).waitFor();
-    };
-    await draw();
-    const { lottery } = bench.deployment.contracts;
-    const drawId = await read<bigint>(bench.keeper, 'LotteryPool', lottery, 'currentDraw');
-    await execute(bench.keeper, 'LotteryPool', lottery, 'cancelDraw', [drawId]);
-    await press(page, 'Take back 1 TEST');
-    await done(page, 'Your money is back in your wallet.');
-    await page.getByText('Cancelled, refunded').waitFor();
-    expect(await spent(wallet)).toBe(0n);
-
-    await draw();
-    await bePatient(page);
-    await press(page, 'End the draw now');
-    await done(page, 'You have won 26 TEST!');
-    await press(page, 'Take 26 TEST');
-    await done(page, 'The prize is in your wallet.');
-    await page.getByText('Won 26 TEST, paid').waitFor();
-    expect(await spent(wallet)).toBe(-parseEther('25'));
-    expect(await page.getByRole('button', { name: /^Take/ }).count()).toBe(0);
   });
 });
 

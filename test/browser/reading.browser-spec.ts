@@ -102,15 +102,9 @@ describe('what the example page reads', () => {
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
   });
 
-  it('bears twenty loads under the limit; beyond it every tab waits, and says until when', async () => {
+  it('beyond the limit waits in every tab, which says until when', async () => {
     const account = newWallet();
     const first = await tab(account);
-    const before = first.asked.length;
-    for (let load = 0; load < 20; load++) {
-      await first.page.reload();
-      await first.page.getByText('Live', { exact: true }).waitFor();
-    }
-    expect(first.asked.length - before).toBeLessThanOrEqual(20 * 4);
     const second = await tab(account, first.page);
     // Another page of this machine uses up the rest.
     for (let status = 200; status !== 429;) status = (await fetch(`${dapp.url}/api/config`)).status;

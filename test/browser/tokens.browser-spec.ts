@@ -1,9 +1,10 @@
+import type { Page } from 'playwright-core';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import { CONTRACTS, TEN, TestApp } from '../support/app';
 import { useBrowser } from '../support/browser/browser';
-import { injectWallet } from '../support/browser/test-wallet';
+import { press } from '../support/browser/page-bench';
 import { addTransaction } from '../support/ledger';
-import { newWallet } from '../support/wallet';
+import { type Wallet, newWallet } from '../support/wallet';
 
 const [FIRST, EURO] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 
@@ -33,6 +34,12 @@ describe('the example page, where contracts have two tokens', () => {
     await app.stop();
   });
 
+  const signedIn = async (account: Wallet): Promise<Page> => {
+    const page = await browser.open(dapp.url, { wallet: { account, chainId: 31_337 } });
+    await press(page, 'Connect Test wallet');
+    return page;
+  };
+
   it('shows each amount in the token of its contract, and adds up those of one token only', async () => {
     const account = newWallet();
     const saver = await app.signIn(account);
@@ -51,10 +58,7 @@ describe('the example page, where contracts have two tokens', () => {
         amount,
       ]);
     }
-    const page = await browser.open('about:blank');
-    await injectWallet(page, { account, chainId: 31_337 });
-    await page.goto(dapp.url);
-    await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+    const page = await signedIn(account);
     const [own, lottery] = ['individual', 'lottery'].map((type) =>
       page.locator(`[data-pool="${pools[type]}"]`),
     );
@@ -97,10 +101,7 @@ describe('the example page, where contracts have two tokens', () => {
     await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE pool_id = $1`, [id]);
     const shown: string[][] = [];
     for (const account of [owner, member]) {
-      const page = await browser.open('about:blank');
-      await injectWallet(page, { account, chainId: 31_337 });
-      await page.goto(dapp.url);
-      await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+      const page = await signedIn(account);
       const card = page.locator(`[data-pool="${id as string}"]`);
       await card.waitFor();
       const buttons = await card.locator('.actions button').allInnerTexts();

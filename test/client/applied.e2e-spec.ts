@@ -1,7 +1,7 @@
 import { type Follower, SavingsClient, type Start, memoryTokens } from '@pooled-savings/client';
 import { isDeepStrictEqual } from 'node:util';
 import { CONTRACTS, TEN, type SignedIn, until, useApp } from '../support/app';
-import { addTransaction, newHash } from '../support/ledger';
+import { addPosition, addTransaction, newHash } from '../support/ledger';
 import { fractions } from '../support/random';
 import { readable } from '../support/events/outbox';
 
@@ -31,16 +31,15 @@ async function move(
   by: SignedIn,
   amount: string,
 ): Promise<void> {
-  const set = {
-    DEPOSIT: 'deposited = deposited + $3, balance = balance + $3',
-    WITHDRAWAL: 'withdrawn = withdrawn + $3, balance = balance - $3',
-    YIELD_CLAIM: 'claimed = claimed + $3, owed = owed - $3',
-  }[type];
-  await app.sql(`UPDATE positions SET ${set} WHERE pool_id = $1 AND address = $2`, [
-    pool,
-    by.address,
+  await change(
+    {
+      DEPOSIT: 'deposited = deposited + $3, balance = balance + $3',
+      WITHDRAWAL: 'withdrawn = withdrawn + $3, balance = balance - $3',
+      YIELD_CLAIM: 'claimed = claimed + $3, owed = owed - $3',
+    }[type],
+    by,
     amount,
-  ]);
+  );
   await addTransaction(app, { poolId: pool, account: by.address, type, amount });
 }
 
@@ -95,12 +94,7 @@ beforeAll(async () => {
   pool = made.id;
   await pay(made.depositId);
   for (const { address } of [owner, member])
-    await app.sql(`INSERT INTO positions SELECT * FROM jsonb_populate_record(NULL::positions, $1::jsonb)`, [
-      JSON.stringify({
-        ...{ pool_id: pool, address, balance: TEN, deposited: TEN, withdrawn: 0, claimed: 0 },
-        ...{ weight_offset: 0, owed: TEN, accruals: 0 },
-      }),
-    ]);
+    await addPosition(app, pool, address, { balance: TEN, deposited: TEN, owed: TEN });
   await readable(app);
 });
 

@@ -1,10 +1,4 @@
-import {
-  type EventsOptions,
-  SavingsClient,
-  type SavingsEvent,
-  type Topic,
-  memoryTokens,
-} from '@pooled-savings/client';
+import { type EventsOptions, SavingsClient, type SavingsEvent, memoryTokens } from '@pooled-savings/client';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
@@ -130,13 +124,6 @@ it('gives what happens, as the service sends it, of the topics that were asked f
   });
 });
 
-it('throws for topics that do not exist', async () => {
-  const refused = new Follower(owner.token, { topics: ['everything' as Topic] });
-  await until(() => refused.failure);
-  expect(refused.failure).toMatchObject({ code: 'validation_failed' });
-  expect(refused.lost).toEqual([]);
-});
-
 it.each([
   ['events', true],
   ['no event', false],
@@ -164,28 +151,6 @@ it.each([
     await follower.stop();
     await drain(second, 0);
   }
-});
-
-it('says reload for a place that is none, and goes on from there in another life', async () => {
-  const follower = await connected({ lastEventId: 'f'.repeat(12) });
-  await until(() => follower.events.length === 1);
-  const [reload] = follower.events;
-  const next = await pay();
-  await until(() => follower.events.length === 2);
-  expect(follower.ids).toEqual(['reload', next]);
-  const again = await connected({ lastEventId: reload.id! });
-  await until(() => again.events.length === 1);
-  expect(again.ids).toEqual([next]);
-});
-
-it('throws when the session has ended', async () => {
-  const user = await app.signIn();
-  const follower = new Follower(user.token);
-  await until(() => follower.connections === 1);
-  jest.restoreAllMocks();
-  await app.post('/auth/logout', undefined, user);
-  await until(() => follower.failure);
-  expect(follower.failure).toMatchObject({ code: 'token_revoked' });
 });
 
 it('throws when the wallet refuses to sign in again, and does not ask it once more', async () => {

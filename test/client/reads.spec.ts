@@ -1,4 +1,4 @@
-import { type SavingsEvent, SavingsClient, memoryTokens } from '@pooled-savings/client';
+import { SavingsClient, memoryTokens } from '@pooled-savings/client';
 import { tokenOf } from '../support/processes/start-service';
 
 /** A service that answers when it is told to, with a tag if it has one. */
@@ -83,18 +83,4 @@ it('keeps what has a tag until it changes, for the session that read it', async 
   await me();
   const tags = requests.map(({ headers }) => headers.get('if-none-match'));
   expect(tags).toEqual([null, 'W/"x1', 'W/"x1', null]);
-});
-
-it('narrows events by the topics that were asked for', () => {
-  const { client } = serve();
-  const narrow = async (): Promise<void> => {
-    for await (const event of client.events({ topics: ['draw.completed', 'deposit.confirmed'] })) {
-      if (event.topic === 'reload') continue;
-      const text: string = event.topic === 'draw.completed' ? event.prize : event.amount;
-      // @ts-expect-error of a topic that was not asked for
-      if (event.topic === 'draw.opened') throw new Error(text);
-    }
-  };
-  const wide = async (): Promise<SavingsEvent | void> => (await client.events().next()).value;
-  expect([typeof narrow, typeof wide]).toEqual(['function', 'function']);
 });

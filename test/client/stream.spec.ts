@@ -1,36 +1,25 @@
 import { SavingsClient, type SavingsEvent } from '@pooled-savings/client';
-import { once } from 'node:events';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type StreamSigns, parseEvents } from '../../client/src/sse';
+import { FakeNode } from '../support/chain/fake-node';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** A server that gives each request the next answer, and the last one to all that follow. */
 async function serve(...answers: Answer[]) {
   const times: number[] = [];
-  const lastIds: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    lastIds.push(request.headers['last-event-id'] as string | undefined);
+  const server = await FakeNode.start((request, response) => {
     times.push(performance.now());
     answers[Math.min(times.length, answers.length) - 1](response, request);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const stop = async (): Promise<void> => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  stops.push(stop);
-  const client = (options = {}): SavingsClient =>
-    new SavingsClient({
-      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      ...options,
-    });
-  return { client, times, lastIds, stop };
+  servers.push(server);
+  const client = (options = {}): SavingsClient => new SavingsClient({ baseUrl: server.url, ...options });
+  const lastIds = (): unknown[] => server.requests.map(({ headers }) => headers['last-event-id']);
+  return { client, times, lastIds };
 }
-const stops: (() => Promise<void>)[] = [];
+const servers: FakeNode[] = [];
 afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
+  for (const server of servers.splice(0)) await server.stop();
 });
 
 const stream =
@@ -103,7 +92,7 @@ describe('connecting again', () => {
       stream(event(8)),
     );
     expect(await take(client(), 2)).toEqual([{ id: '4' }, { id: '8' }]);
-    expect(lastIds).toEqual([undefined, '3', '4', '6', '6']);
+    expect(lastIds()).toEqual([undefined, '3', '4', '6', '6']);
   });
 
   it('forgets a place that leads nowhere', async () => {
@@ -120,7 +109,7 @@ describe('connecting again', () => {
       { topic: 'reload', id: '9' },
       { id: '10' },
     ]);
-    expect(lastIds).toEqual([undefined, '4', undefined, '9']);
+    expect(lastIds()).toEqual([undefined, '4', undefined, '9']);
   });
 
   it('waits as long as the stream says', async () => {

@@ -12,8 +12,7 @@ import { TEN, type TestApp, TestApp as App, until, useApp } from '../support/app
 import { AnswersController, Stamp } from '../support/example/answers';
 import { Greetings } from '../support/example/events';
 import { ExampleModule } from '../support/example/example.module';
-import { type Note } from '../support/example/note.entity';
-import { Members, NotesService } from '../support/example/repositories';
+import { Members } from '../support/example/repositories';
 import { NobodyGuard } from '../support/example/rest';
 import { addTransaction } from '../support/ledger';
 
@@ -394,15 +393,6 @@ describe('TypeORM', () => {
     expect(body.data).toMatchObject([
       { text: 'for the roof', pool: { id, owner: { address: user.address } } },
     ]);
-  });
-
-  it('rolls transactions back as a whole', async () => {
-    const { id } = await app.createPool(await app.signIn());
-    const notes = app.nest.get(NotesService, { strict: false });
-    await expect(notes.addBoth(id, ['first', ''])).rejects.toThrow('an empty note');
-    expect(await notes.list(id)).toEqual([]);
-    await notes.addBoth(id, ['first', 'second']);
-    expect((await notes.list(id)).map(({ text }: Note) => text).sort()).toEqual(['first', 'second']);
   });
 });
 

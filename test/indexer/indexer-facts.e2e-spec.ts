@@ -1,12 +1,10 @@
 import { toFunctionSelector } from 'viem';
-import { ChainFacts } from '#ledger/chain/chain-facts.entity';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
 import { until } from '../support/app';
 import { useChain } from '../support/chain/chain-bench';
-import { migrationSource } from '../support/database';
 
 const TOKEN = toFunctionSelector('function token()');
 
@@ -51,17 +49,6 @@ describe('facts of the chain', () => {
     bench.proxy.faults = {};
     await bench.whileBusy(until(async () => (await facts()).token !== null));
     expect(await facts()).toEqual(test());
-  });
-
-  it('are kept, as the entity says', async () => {
-    await follow();
-    const source = await migrationSource(bench.database.url);
-    const found = await source
-      .getRepository(ChainFacts)
-      .find()
-      .finally(() => source.destroy());
-    const { id: chainId, token: tokenAddress } = test();
-    expect(found).toEqual([{ id: 1, chainId, tokenAddress, tokenSymbol: 'TEST', tokenDecimals: 18 }]);
   });
 
   it('stay when the node no longer tells of the token', async () => {

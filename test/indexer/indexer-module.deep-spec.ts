@@ -1,7 +1,6 @@
 import { ConflictException, Controller, Get, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import { spawn } from 'node:child_process';
 import path from 'node:path';
 import pino from 'pino';
 import { POOL_TYPES } from '#values/types';
@@ -160,20 +159,14 @@ describe('a module in the indexer', () => {
 
   function startProcess(overrides: NodeJS.ProcessEnv = {}): IndexerProcess {
     const entry = path.join(__dirname, '../support/processes/indexer-with-module.ts');
-    return new IndexerProcess(
-      spawn(process.execPath, [...FROM_SOURCE, entry], {
-        env: {
-          PATH: process.env.PATH,
-          NODE_ENV: 'test',
-          DATABASE_URL: bench.database.url,
-          ...bench.settings(),
-          INDEXER_PORT: '0',
-          HOST: '127.0.0.1',
-          ...overrides,
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
-    );
+    return new IndexerProcess([...FROM_SOURCE, entry], {
+      NODE_ENV: 'test',
+      DATABASE_URL: bench.database.url,
+      ...bench.settings(),
+      INDEXER_PORT: '0',
+      HOST: '127.0.0.1',
+      ...overrides,
+    });
   }
   const hooks = ({ output }: IndexerProcess): string[] => output.match(/^on\w+ .*|^before\w+ .*/gm) ?? [];
 

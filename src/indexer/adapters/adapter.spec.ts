@@ -119,6 +119,16 @@ describe('an adapter', () => {
     expect(event).toMatchObject({ kind: 'Paid', seq: 1, ...nothing });
   });
 
+  it('may say what this version does not know, for it to be set aside', () => {
+    returned = () => ({ ...whole, kind: 'Moved' as never });
+    expect(decode()(paid(1n), 0)).toMatchObject({
+      kind: 'Moved',
+      seq: 1,
+      poolId: POOL.slice(2),
+      amount: '1',
+    });
+  });
+
   it('that returns nothing has said so: of a numbered event the number is kept', () => {
     returned = (() => undefined) as unknown as typeof returned;
     const event = decode()(paid(1n), 0) as ChainEvent;

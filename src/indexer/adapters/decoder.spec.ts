@@ -112,18 +112,6 @@ describe('the reference adapter', () => {
     expect([...seen].sort()).toEqual(EVENTS.map(({ name }) => name).sort());
   });
 
-  it('keeps amounts up to 2^256-1 exact', () => {
-    const [item] = EVENTS;
-    const args = {
-      poolId: `0x${'1'.repeat(32)}`,
-      ref: `0x${'2'.repeat(32)}`,
-      account: `0x${'3'.repeat(40)}`,
-    };
-    const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
-    const data = encodeAbiParameters([{ type: 'uint256' }, { type: 'uint64' }], [maxUint256, 1n]);
-    expect(decodeLog({ ...PLACE, topics, data }, 0)).toMatchObject({ amount: maxUint256.toString(), seq: 1 });
-  });
-
   it('says of another topic that no method reads it', () => {
     const [item] = EVENTS;
     const word = `0x${'77'.repeat(32)}`;

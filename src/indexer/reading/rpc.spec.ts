@@ -15,6 +15,12 @@ const json =
   (response, sent) =>
     response.end(JSON.stringify(make(sent)));
 const well = json((sent) => (sent.length > 1 ? answers(sent) : answers(sent)[0]));
+/** Each call is answered with this error. */
+const failing = (code: number, message: string): Reply =>
+  json((sent) => {
+    const errors = sent.map(({ id }) => ({ id, error: { code, message } }));
+    return errors.length > 1 ? errors : errors[0];
+  });
 /** So many calls of different methods. */
 const callsOf = (count: number): [string, unknown[]][] =>
   Array.from({ length: count }, (_, i) => [`m${i}`, []]);
@@ -58,24 +64,12 @@ describe('Rpc', () => {
     ['true', 'http', json(() => true)],
     ['a number', 'http', json(() => 1)],
     ['a text as JSON', 'http', json(() => 'upstream error')],
-    [
-      '502 with a text as JSON',
-      'http',
-      (response, sent) => json(() => 'Bad Gateway')(response.writeHead(502), sent),
-    ],
+    ['502 with a text', 'http', (response, sent) => json(() => 'Bad Gateway')(response.writeHead(502), sent)],
     ['a list of nothing', 'incomplete', json(() => [null, true, 'x'])],
     ['another id', 'incomplete', json(() => ({ jsonrpc: '2.0', id: 0, result: 'other' }))],
     ['neither result nor error', 'incomplete', json(([{ id }]) => ({ jsonrpc: '2.0', id }))],
-    [
-      'code 429',
-      'rate_limit',
-      json(([{ id }]) => ({ jsonrpc: '2.0', id, error: { code: 429, message: '' } })),
-    ],
-    [
-      'words for 429',
-      'rate_limit',
-      json(([{ id }]) => ({ id, error: { code: -32005, message: 'daily request count exceeded' } })),
-    ],
+    ['code 429', 'rate_limit', failing(429, '')],
+    ['words for 429', 'rate_limit', failing(-32005, 'daily request count exceeded')],
   ];
   it.each(failures)('tries again after %s', async (_, kind, reply) => {
     replies = [reply, reply];
@@ -150,18 +144,8 @@ describe('Rpc', () => {
 
   /** How providers refuse a batch of more calls than their cap. */
   const capped: [string, (response: Parameters<Reply>[0], sent: Call[], cap: number) => unknown][] = [
-    [
-      'with one error without id',
-      (response, sent) => json(() => ({ error: { code: -32600, message: 'too many' } }))(response, sent),
-    ],
-    [
-      'with an error for each call',
-      (response, sent) =>
-        json(() => sent.map(({ id }) => ({ id, error: { code: -32000, message: 'batch too large' } })))(
-          response,
-          sent,
-        ),
-    ],
+    ['with one error without id', json(() => ({ error: { code: -32600, message: 'too many' } }))],
+    ['with an error for each call', failing(-32000, 'batch too large')],
     ['with 413', (response) => response.writeHead(413).end('large')],
     ['with a page of HTML', (response) => response.writeHead(400).end('<html>')],
     [

@@ -87,7 +87,14 @@ describe("the indexer's own port", () => {
     telemetry.sync.start(BLOCK, 9, []);
     const open = await get('/metrics');
     expect(open.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(await open.text()).toMatch(/^indexer_lag_blocks 2$/m);
+    const text = await open.text();
+    expect(text).toMatch(/^indexer_lag_blocks 2$/m);
+    expect(text).toMatch(/^indexer_progress_age_seconds \d/m);
+    const synced = (): Promise<string> => telemetry.registry.getSingleMetricAsString('indexer_synced');
+    telemetry.role = 'leading';
+    expect(await synced()).toMatch(/^indexer_synced 1$/m);
+    telemetry.sync.cutOff();
+    expect(await synced()).toMatch(/^indexer_synced 0$/m);
     await listen(TOKEN);
     for (const wrong of [undefined, `Bearer ${TOKEN}x`, TOKEN, 'Bearer ', `Basic ${TOKEN}`]) {
       const refused = await get('/metrics', wrong);

@@ -42,38 +42,22 @@ describe('a token with permits', () => {
   });
 
   const approved = ['eth_sendTransaction', 'eth_sendTransaction'];
+  /** The node says of the account, or of all others, that this is their code. */
+  const codeIs = (code: string, isAccount: boolean) => (): void => {
+    wallet.answers.eth_getCode = ({ params: [address] }, next) =>
+      (address.toLowerCase() === saver.account.address.toLowerCase()) === isAccount ? code : next();
+  };
+  const domainIs = (answer: () => unknown) => (): void => {
+    wallet.answers.eth_call = ({ params: [{ data }] }, next) =>
+      data === DOMAIN_SEPARATOR ? answer() : next();
+  };
+  const reverted = Object.assign(new Error('reverted'), { code: 3 });
   it.each<[string, () => void, string[]]>([
     ['the wallet cannot sign it', () => wallet.without(SIGN), [SIGN, ...approved]],
-    [
-      'the account is a contract',
-      () =>
-        (wallet.answers.eth_getCode = ({ params: [address] }, next) =>
-          address.toLowerCase() === saver.account.address.toLowerCase() ? '0x6001' : next()),
-      approved,
-    ],
-    [
-      'the contract is older than permits',
-      () =>
-        (wallet.answers.eth_getCode = ({ params: [address] }, next) =>
-          address.toLowerCase() === saver.account.address.toLowerCase() ? next() : '0x6001'),
-      approved,
-    ],
-    [
-      'the domain is not what the token says',
-      () =>
-        (wallet.answers.eth_call = ({ params: [{ data }] }, next) =>
-          data === DOMAIN_SEPARATOR ? zeroHash : next()),
-      approved,
-    ],
-    [
-      'the token has none',
-      () =>
-        (wallet.answers.eth_call = ({ params: [{ data }] }, next) =>
-          data === DOMAIN_SEPARATOR
-            ? Promise.reject(Object.assign(new Error('reverted'), { code: 3 }))
-            : next()),
-      approved,
-    ],
+    ['the account is a contract', codeIs('0x6001', true), approved],
+    ['the contract is older than permits', codeIs('0x6001', false), approved],
+    ['the domain is not what the token says', domainIs(() => zeroHash), approved],
+    ['the token has none', domainIs(() => Promise.reject(reverted)), approved],
     [
       'somebody else has signed',
       () => (wallet.answers[SIGN] = () => saver.signMessage({ message: 'something else' })),

@@ -174,18 +174,6 @@ describe('a contract that is one pool', () => {
     await follow();
   });
 
-  it('has another pool once the first was cancelled', async () => {
-    const { id } = (await create(saver, further)).body.data;
-    expect((await create(other, further)).body.code).toBe('pool_exists');
-    expect((await cancelOnceKnown(app, id as string, saver)).status).toBe(200);
-    const { status, body } = await create(other, further);
-    expect(status).toBe(201);
-    expect((await create(saver, further)).body.code).toBe('pool_exists');
-    await toKitty(bench.saver, further, 'putIn', 7n);
-    await bench.atHead();
-    expect(await held(body.data.id as string)).toEqual({ saver: '7 7 0 0' });
-  });
-
   it('may be a vault, of which each has a part that earns', async () => {
     const { id, depositId } = (await create(saver, vault, { members: [other.address] })).body.data;
     expect((await create(other, vault)).body.code).toBe('pool_exists');
@@ -304,16 +292,5 @@ describe('a contract that is one pool', () => {
     const ids = (listed.data as { id: string }[]).map(({ id }) => id);
     expect([ids.length, new Set(ids).size]).toEqual([listed.pagination.total, ids.length]);
     expect(await operators.verified()).toEqual([]);
-  });
-
-  it('has its name made anew', async () => {
-    const before = await state();
-    await bench.sql(`UPDATE pool_names SET name = '77', stand_in = gen_random_uuid() WHERE contract = $1`, [
-      usual,
-    ]);
-    const kinds = ((await operators.verified()) as { kind: string }[]).map(({ kind }) => kind);
-    expect(kinds).toContain('pool_names.stand_in');
-    expect((await operators.replay()).corrected).toContain('pool_names');
-    expect(await state()).toEqual(before);
   });
 });

@@ -65,11 +65,6 @@ describe('verification beside an indexer', () => {
     expect(code).toBe(0);
   });
 
-  it('asks in parts a provider that caps batches', async () => {
-    bench.proxy.faults = { maxBatch: 2 };
-    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
-  });
-
   it('adds to the ledger what is set aside: that the chain has it is no difference', async () => {
     const [pool] = bench.pools;
     await bench.deposit(pool, 33n);

@@ -35,19 +35,14 @@ describe('a hash that was told', () => {
       [id],
     );
   const isGone = async (id: string): Promise<boolean> => (await look(id)).length === 0;
-  const send = (
-    amount: bigint,
-    fields: { nonce?: number; gasPrice?: bigint; pool?: string; ref?: string } = {},
-  ) =>
+  const send = (amount: bigint, pool = bench.pools[0]) =>
     bench.saver.writeContract({
       abi: artifacts.SavingsPool.abi,
       address: bench.deployment.contracts.cooperative,
       functionName: 'deposit',
-      args: [bytes16(fields.pool ?? bench.pools[0]), fields.ref ? bytes16(fields.ref) : NONE, amount],
+      args: [bytes16(pool), NONE, amount],
       // As a wallet that does not ask first.
       gas: 300_000n,
-      nonce: fields.nonce,
-      gasPrice: fields.gasPrice,
     });
 
   /** Has each looked at again, until it is as wanted. */
@@ -77,7 +72,7 @@ describe('a hash that was told', () => {
       await bench.pending(pool, 200n, -2),
     ];
     await bench.rpc('evm_setAutomine', false);
-    const hash = await send(99n, { pool });
+    const hash = await send(99n, pool);
     await told(hash, { id: before });
     await bench.rpc('evm_setAutomine', true);
     await bench.mine(1);
@@ -144,37 +139,6 @@ describe('a hash that was told', () => {
         events.filter(({ transactionId, txHash }) => transactionId === id && txHash === null),
       ).toMatchObject([{ topic: 'deposit.submitted' }]);
   });
-
-  it('waits in the mempool, until another has its nonce in a final block; one that is mined confirms its deposit', async () => {
-    await bench.rpc('evm_setAutomine', false);
-    const nonce = await bench.saver.getTransactionCount({ address: bench.saver.account.address });
-    const gasPrice = await bench.saver.getGasPrice();
-    const slow = await send(7n, { nonce, gasPrice, pool: bench.pools[2] });
-    const replaced = await told(slow);
-    await until(async () => ((await look(replaced)) as { known: boolean }[])[0].known);
-    expect(await look(replaced)).toEqual([
-      { known: true, checks: 1, sender: bench.address, nonce, waits: true },
-    ]);
-    // The same payment, sped up: it is of another deposit, as this one's was never told.
-    const paid = await bench.pending(bench.pools[2], 7n);
-    await send(7n, { nonce, gasPrice: gasPrice * 2n, pool: bench.pools[2], ref: paid });
-    await told(newHash());
-    await bench.sql(
-      `INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, $3, now(), now())`,
-      [paid, bench.address, slow],
-    );
-    await bench.rpc('evm_setAutomine', true);
-    await bench.mine(1);
-    await bench.atHead();
-    await lookedAt(replaced, { known: false, sender: bench.address, nonce });
-    bench.proxy.tags.finalized = (head) => head - 2;
-    await taken(replaced);
-    const [{ status }] = await bench.sql<{ status: string }>(
-      'SELECT status FROM transactions WHERE id = $1',
-      [paid],
-    );
-    expect([status, await look(paid)]).toEqual(['CONFIRMED', []]);
-  });
 });
 
 describe('turns', () => {
@@ -186,13 +150,14 @@ describe('turns', () => {
   it('conclude nothing of another hash, nor from a block that the ledger has left, and wait longer each time', async () => {
     const id = '01a1fc82-0000-7000-8000-000000000001';
     const [{ hash }] = chain.blocks;
+    const sender = `0x${'5a'.repeat(20)}`;
     const tell = (): Promise<unknown> =>
       written.sql(
         `INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, 'h', now(), now())`,
         [id, `0x${'1'.repeat(40)}`],
       );
     const conclude = async (verdict: string, of = 'h', block = hash): Promise<unknown> => {
-      await written.sql(CONCLUDE, [[id], [of], [verdict], [null], [null], 0, block]);
+      await written.sql(CONCLUDE, [[id], [of], [verdict], [sender], [5], 0, block]);
       const [row] = await written.sql<{ checks: number; known: boolean; seconds: number }>(
         // To 20 seconds: looking takes time.
         `SELECT checks, known, round(extract(epoch FROM check_at - now()) / 20)::int * 20 AS seconds FROM submissions`,
@@ -207,6 +172,9 @@ describe('turns', () => {
     expect(await conclude('unknown')).toEqual([2, false, 80]);
     // What no node knows may still be mined, whatever time has passed.
     expect(await conclude('open')).toEqual([1, true, 40]);
+    await written.sql('UPDATE submissions SET check_at = now()');
+    // Who has sent it is asked about then.
+    expect(await written.sql(DUE.oldest, [''])).toMatchObject([{ id, hash: 'h', sender, nonce: 5 }]);
     for (let n = 2; n < 9; n++)
       expect(await conclude('open')).toEqual([n, true, Math.min(40 * 2 ** (n - 1), 3600)]);
     for (let n = 1; n < 12; n++)

@@ -14,6 +14,7 @@ import {
   compact,
   randomEvents,
 } from '../../support/chain/paper-chain';
+import { verify } from '../../support/verify/verify-scene';
 
 const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n}`);
 /** Ids of announced deposits sort behind none. */
@@ -56,31 +57,11 @@ const DAMAGE = `
   UPDATE lottery_draws SET prize_pool = prize_pool + 1; DELETE FROM lottery_tickets WHERE account = '${OTHER}';
   UPDATE account_days SET deposited = 0; DELETE FROM owner_totals; DELETE FROM set_aside_counts;`;
 
-/** But the outbox: what was damaged behind the triggers' back was never told. */
+/** With what verification finds wrong in all that follows. What was damaged behind the triggers' back was never told. */
 async function state(written: Written): Promise<unknown> {
   await written.sql('DELETE FROM outbox');
-  const tables = [
-    `SELECT id, pool_id, by_owner, type, status, account, amount, requested_amount, tx_hash, block_number,
-       log_index, created_at, confirmed_at FROM transactions ORDER BY id`,
-    `SELECT to_jsonb(p) - 'owner_id' - 'last_update' AS pool FROM pools p ORDER BY id`,
-    'SELECT * FROM yield_accruals ORDER BY block_number, log_index',
-    'SELECT * FROM chain_events ORDER BY block_number, log_index',
-    'SELECT * FROM lottery_draws ORDER BY contract, draw_id',
-    'SELECT * FROM lottery_tickets ORDER BY contract, draw_id, account',
-    'SELECT * FROM positions ORDER BY pool_id, address',
-    'SELECT * FROM pool_weights ORDER BY pool_id',
-    'SELECT * FROM accrual_rates ORDER BY pool_id, number',
-    'SELECT winners FROM lottery_totals',
-    'SELECT outcome, count FROM set_aside_counts WHERE count <> 0 ORDER BY outcome',
-    `SELECT address, day, sum(deposited), sum(pending) AS p, sum(claimed) AS c, sum(deposits) AS d FROM account_days
-       GROUP BY 1, 2 ORDER BY 1, 2`,
-    'SELECT type, sum(pools) AS n, sum(active) AS a, sum(yield) AS y, sum(apr_bps) AS r FROM owner_totals GROUP BY 1',
-    `SELECT type, sum(pools) AS n, sum(deposited) AS d, sum(pending) AS p, sum(yield) AS y, sum(apr_bps) AS r
-       FROM pool_totals GROUP BY 1 ORDER BY 1`,
-  ];
-  const rows: unknown[] = [];
-  for (const text of tables) rows.push(...(await written.sql(text)));
-  return rows;
+  const { listed } = await verify({ databaseUrl: written.operatorUrl, repair: false, limit: 10_000 });
+  return { ...(await written.rows()), wrong: listed.filter(({ kind }) => !kind.startsWith('outbox.')) };
 }
 
 describe(`beside the indexer, SEED=${SEED}`, () => {

@@ -4,7 +4,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther, toHex } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
-import { endpointsOf } from '#indexer/verification';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import {
@@ -19,7 +18,7 @@ import {
   seedDraws,
 } from '#dev/deploy';
 import { TestApp, indexerSettings, until } from '../app';
-import { verify } from '../verify/verify-scene';
+import { verifyChain } from '../verify/verify-scene';
 import type { TestWallet } from './test-wallet';
 import { newWallet } from '../wallet';
 
@@ -103,9 +102,7 @@ export class PageBench {
   /** What differs between database, events and chain, or could not be compared. */
   async differences(): Promise<unknown[]> {
     await this.atHead();
-    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
-    const options = { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints };
-    const { listed, notChecked } = await verify(options);
+    const { listed, notChecked } = await verifyChain(this.app.database.url, this.anvil.url);
     return [...listed, ...notChecked];
   }
 

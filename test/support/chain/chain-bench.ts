@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -11,7 +10,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { bytes16 } from '#values/bytes16';
 import { createIndexer } from '#indexer/indexer.setup';
-import { endpointsOf } from '#indexer/verification';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
@@ -28,7 +26,8 @@ import {
 } from '#dev/deploy';
 import { type SignedIn, TestApp, indexerSettings } from '../app';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
-import { verify } from '../verify/verify-scene';
+import { Child } from '../processes/processes';
+import { verifyChain } from '../verify/verify-scene';
 import type { Wallet } from '../wallet';
 import { RpcNode } from './rpc-node';
 
@@ -69,39 +68,22 @@ export async function eventually<T>(
   }
 }
 
-/** An indexer as a process of its own, so that signals are real. */
-export class IndexerProcess {
-  output = '';
-  readonly ended: Promise<unknown>;
-
-  constructor(private readonly child: ChildProcess) {
-    for (const stream of [child.stdout, child.stderr])
-      stream?.on('data', (chunk: Buffer) => (this.output = (this.output + chunk.toString()).slice(-50_000)));
-    // Not at the exit: then some of its output is still to be read.
-    this.ended = once(child, 'close');
-    const kill = (): boolean => child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
-  }
-
-  get pid(): number {
-    return this.child.pid!;
+/** A program as a process of its own, so that signals are real. */
+export class IndexerProcess extends Child {
+  /** @param args of Node */
+  constructor(args: string[], env: NodeJS.ProcessEnv) {
+    super();
+    const stdio: ('ignore' | 'pipe')[] = ['ignore', 'pipe', 'pipe'];
+    this.adopt(spawn(process.execPath, args, { env: { PATH: process.env.PATH, ...env }, stdio }));
   }
 
   get code(): number | null {
-    return this.child.exitCode;
+    return this.process!.exitCode;
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
-  }
-
-  async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.child.kill('SIGCONT');
-      this.child.kill(signal);
-    }
-    await this.ended;
+  override end(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    if (this.running) this.signal('SIGCONT');
+    return super.end(signal);
   }
 }
 
@@ -268,20 +250,15 @@ export class ChainBench {
 
   /** @param entry the program if it is another, with what Node needs before its name */
   indexer(settings: NodeJS.ProcessEnv = {}, args: string[] = [], ...entry: string[]): IndexerProcess {
-    const child = spawn(process.execPath, [...(entry.length > 0 ? entry : [ENTRY]), ...args], {
-      env: {
-        PATH: process.env.PATH,
-        NODE_ENV: 'test',
-        // A command is an operator's.
-        DATABASE_URL: urlAs(this.database.url, args.length > 0 ? 'operator' : 'indexer'),
-        ...this.settings(),
-        INDEXER_PORT: '0',
-        HOST: '127.0.0.1',
-        ...settings,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const started = new IndexerProcess([...(entry.length > 0 ? entry : [ENTRY]), ...args], {
+      NODE_ENV: 'test',
+      // A command is an operator's.
+      DATABASE_URL: urlAs(this.database.url, args.length > 0 ? 'operator' : 'indexer'),
+      ...this.settings(),
+      INDEXER_PORT: '0',
+      HOST: '127.0.0.1',
+      ...settings,
     });
-    const started = new IndexerProcess(child);
     this.processes.push(started);
     return started;
   }
@@ -313,16 +290,10 @@ export class ChainBench {
   /** The same, and until no contract is apart, and nothing differs from the events, nor from what the node itself says. */
   async converged(): Promise<void> {
     await this.atHead();
-    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
-    const options = {
-      databaseUrl: urlAs(this.database.url, 'operator'),
-      repair: false,
-      limit: 20,
-      endpoints,
-    };
     const differences = async (): Promise<unknown[]> => {
       const apart = await this.sql('SELECT address, state, reason FROM chain_contracts_apart');
-      const { listed, notChecked } = await verify(options);
+      const url = urlAs(this.database.url, 'operator');
+      const { listed, notChecked } = await verifyChain(url, this.anvil.url);
       return [...apart, ...listed, ...notChecked.filter((why) => !why.includes('nothing proves'))];
     };
     await eventually('no difference', differences, ({ length }) => length === 0);

@@ -10,6 +10,16 @@ interface RawBlock {
 /** Another hash, always the same one for the same hash. */
 const another = (hash: string): string => `0x${[...hash.slice(2)].reverse().join('')}`;
 
+/** Changes the blocks that it shows. */
+const blocks =
+  (change: (block: RawBlock, number: number, tag: unknown) => Partial<RawBlock>): Faults['result'] =>
+  (method, result, [tag]) => {
+    if (method !== 'eth_getBlockByNumber' || !result) return result;
+    const block = result as RawBlock;
+    return { ...block, ...change(block, Number(block.number), tag) };
+  };
+const hex = (value: number): string => `0x${value.toString(16)}`;
+
 /** Ways in which an endpoint can lie so that its own answers fit one another. */
 export const liars = {
   /** Says other amounts than the chain. */
@@ -27,16 +37,10 @@ export const liars = {
   }),
   /** Shows another branch from a block on. */
   branch: (from: number): Faults => ({
-    result: (method, result) => {
-      if (method !== 'eth_getBlockByNumber' || !result) return result;
-      const block = result as RawBlock;
-      const number = Number(block.number);
-      return {
-        ...block,
-        hash: number >= from ? another(block.hash) : block.hash,
-        parentHash: number > from ? another(block.parentHash) : block.parentHash,
-      };
-    },
+    result: blocks(({ hash, parentHash }, number) => ({
+      hash: number >= from ? another(hash) : hash,
+      parentHash: number > from ? another(parentHash) : parentHash,
+    })),
     logs: (logs) =>
       logs.map((log) =>
         Number(log.blockNumber) >= from ? { ...log, blockHash: another(log.blockHash) } : log,
@@ -44,11 +48,7 @@ export const liars = {
   }),
   /** Says that blocks are later by so many seconds. */
   times: (seconds: number): Faults => ({
-    result: (method, result) => {
-      if (method !== 'eth_getBlockByNumber' || !result) return result;
-      const block = result as RawBlock;
-      return { ...block, timestamp: `0x${(Number(block.timestamp) + seconds).toString(16)}` };
-    },
+    result: blocks(({ timestamp }) => ({ timestamp: hex(Number(timestamp) + seconds) })),
   }),
   /** Answers views with one more. */
   views: (): Faults => ({
@@ -58,20 +58,10 @@ export const liars = {
         : result,
   }),
   /** Claims blocks that nobody else has. */
-  head: (more: number): Faults => ({
-    result: (method, result) => {
-      if (method !== 'eth_getBlockByNumber' || !result) return result;
-      const block = result as RawBlock;
-      return { ...block, number: `0x${(Number(block.number) + more).toString(16)}` };
-    },
-  }),
+  head: (more: number): Faults => ({ result: blocks((_, number) => ({ number: hex(number + more) })) }),
   /** Says other amounts, and makes the others look as if they were behind. */
   ahead: (): Faults => ({
     ...liars.amounts(),
-    result: (method, result, [tag]) => {
-      if (method !== 'eth_getBlockByNumber' || tag !== 'latest') return result;
-      const block = result as RawBlock;
-      return { ...block, number: `0x${(Number(block.number) + 10).toString(16)}` };
-    },
+    result: blocks((_, number, tag) => (tag === 'latest' ? { number: hex(number + 10) } : {})),
   }),
 };

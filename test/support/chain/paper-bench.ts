@@ -1,4 +1,3 @@
-import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
@@ -7,7 +6,6 @@ import { NestLogger } from '#platform/log/nest-logger';
 import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
-import { Rewind } from '#indexer/leading/rewind';
 import { SyncState } from '#indexer/reporting/sync-state';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { indexerSettings, until } from '../app';
@@ -23,6 +21,7 @@ import {
   compact,
 } from './paper-chain';
 import { RpcNode } from './rpc-node';
+import { rewind } from '../verify/operators';
 
 type Sketches = NonNullable<Parameters<PaperChain['add']>[0]>;
 type Payment = Partial<Pick<ChainEvent, 'kind' | 'ref' | 'account'>>;
@@ -160,14 +159,7 @@ export class PaperBench {
   /** Takes blocks back as the operator's command does. @returns how many events were undone */
   async rewind(to: number, contract?: string, settings: NodeJS.ProcessEnv = {}): Promise<number> {
     const environment = indexerSettings(this.databaseUrl, { ...this.settings(), ...settings });
-    const context = await NestFactory.createApplicationContext(RewindModule.register(environment), {
-      logger: new NestLogger(this.logger),
-      abortOnError: false,
-    });
-    return context
-      .get(Rewind)
-      .to(to, contract)
-      .finally(() => context.close());
+    return rewind(RewindModule.register(environment), to, contract, new NestLogger(this.logger));
   }
 
   /** Ends all indexers. */

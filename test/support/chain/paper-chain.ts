@@ -228,8 +228,15 @@ export class Written {
     ({ cursor: this.cursor } = await this.writer.rewind(this.cursor, block));
   }
 
-  /** Everything that the chain decides, and nothing else. */
+  /** Everything that the chain decides, and nothing else, once the outbox and the counts have been found to say the same. */
   async state(): Promise<Record<string, unknown>> {
+    const state = await this.rows();
+    expect(state.setAside).toEqual(state.counted);
+    expect(foldOutbox(await this.sql<PublishedRow>(READ_ALL))).toEqual(await this.sql(TOLD));
+    return state;
+  }
+
+  async rows(): Promise<Record<string, unknown>> {
     const tables: Record<string, string> = {
       transactions: `SELECT id, pool_id, type, status, account, amount, requested_amount, tx_hash, block_number,
         log_index, confirmed_at FROM transactions ORDER BY id`,
@@ -252,10 +259,8 @@ export class Written {
         GROUP BY outcome ORDER BY outcome`,
       cursor: 'SELECT block_number, block_hash FROM chain_cursor',
     };
-    const state: Record<string, unknown> = {};
-    for (const [name, text] of Object.entries(tables)) state[name] = await this.sql(text);
-    expect(state.setAside).toEqual(state.counted);
-    expect(foldOutbox(await this.sql<PublishedRow>(READ_ALL))).toEqual(await this.sql(TOLD));
-    return state;
+    const rows: Record<string, unknown> = {};
+    for (const [name, text] of Object.entries(tables)) rows[name] = await this.sql(text);
+    return rows;
   }
 }

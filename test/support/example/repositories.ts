@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Injectable, Module, Param, Post } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Length } from 'class-validator';
-import { DataSource, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { type AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
@@ -45,12 +45,11 @@ export class Census {
 
 /** An entity of its own, beside one of another module and that module's service. */
 @Injectable()
-export class NotesService {
+class NotesService {
   constructor(
     @InjectRepository(Note) private readonly notes: Repository<Note>,
     @InjectRepository(Pool) private readonly pools: Repository<Pool>,
     private readonly service: PoolsService,
-    private readonly dataSource: DataSource,
   ) {}
 
   async add(caller: AuthenticatedUser, id: string, text: string): Promise<Note> {
@@ -62,17 +61,6 @@ export class NotesService {
 
   list(id: string): Promise<Note[]> {
     return this.notes.find({ where: { pool: { id } }, relations: { pool: { owner: true } } });
-  }
-
-  /** All or nothing. */
-  async addBoth(id: string, texts: string[]): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      const pool = await manager.findOneByOrFail(Pool, { id });
-      for (const text of texts) {
-        if (text === '') throw new Error('an empty note');
-        await manager.save(Note, { id: uuidv7(), text, pool });
-      }
-    });
   }
 }
 

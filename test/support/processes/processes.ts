@@ -8,10 +8,10 @@ import { freePort } from '#dev/postgres-host';
 /** What `npm run build` made. */
 export const BUILT = join(__dirname, '../../../dist/src');
 /** Bytes of a process's output that are kept, to tell why it failed. */
-const LOG_TAIL = 20_000;
+const LOG_TAIL = 50_000;
 
 /** A child process that ends with this process in every case. */
-abstract class Child {
+export abstract class Child {
   protected process?: ChildProcess;
   protected log = '';
   /** Resolves with the exit code, null after a signal that kills, once all its output has been read. */

@@ -1,7 +1,6 @@
 import { SavingsClient, type Start, type TabTools, memoryTokens } from '@pooled-savings/client';
-import { once } from 'node:events';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { FakeNode } from '../chain/fake-node';
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 /** A token as the service gives it, as far as a client can read it. */
@@ -28,20 +27,18 @@ export class StartService {
   refusesStreams?: (response: ServerResponse) => void;
   private readonly held: (() => void)[] = [];
   private isFrozen = false;
-  private readonly server = createServer((request, response) => this.take(request, response));
+  private server: FakeNode;
 
   async listen(): Promise<void> {
-    await once(this.server.listen(0, '127.0.0.1'), 'listening');
+    this.server = await FakeNode.start((request, response) => this.take(request, response));
   }
 
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+  stop(): Promise<void> {
+    return this.server.stop();
   }
 
   client(tabs: TabTools, token: string | null): SavingsClient {
-    const baseUrl = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-    return new SavingsClient({ baseUrl, tabs, tokens: memoryTokens(token) });
+    return new SavingsClient({ baseUrl: this.server.url, tabs, tokens: memoryTokens(token) });
   }
 
   count(what: string): number {

@@ -1,4 +1,4 @@
-import type { Type } from '@nestjs/common';
+import type { DynamicModule, LoggerService, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { RewindModule } from '#indexer/indexer.module';
 import { Rewind } from '#indexer/leading/rewind';
@@ -25,13 +25,6 @@ export class Operators {
     return indexerSettings(this.bench.database.url, { ...this.bench.settings() });
   }
 
-  /** The rows of each statement. One after the other: the connection is one. */
-  async rows(statements: string[]): Promise<unknown[]> {
-    const found: unknown[] = [];
-    for (const text of statements) found.push(await this.bench.sql(text));
-    return found;
-  }
-
   verify(repair = false): Promise<VerifyReport> {
     const endpoints = endpointsOf(this.settings);
     return verify({ databaseUrl: this.url, repair, limit: 10, endpoints });
@@ -53,11 +46,20 @@ export class Operators {
   }
 
   async rewind(to: number): Promise<void> {
-    const context = await NestFactory.createApplicationContext(
-      RewindModule.register(this.settings, this.modules),
-      { logger: false, abortOnError: false },
-    );
-    await context.get(Rewind).to(to);
-    await context.close();
+    await rewind(RewindModule.register(this.settings, this.modules), to);
   }
+}
+
+/** @returns how many events were undone */
+export async function rewind(
+  module: DynamicModule,
+  to: number,
+  contract?: string,
+  logger: LoggerService | false = false,
+): Promise<number> {
+  const context = await NestFactory.createApplicationContext(module, { logger, abortOnError: false });
+  return context
+    .get(Rewind)
+    .to(to, contract)
+    .finally(() => context.close());
 }

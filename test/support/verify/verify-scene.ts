@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { v7 as newId } from 'uuid';
+import { endpointsOf } from '#indexer/verification';
 import type { AskedChain } from '#verify/checks/chain';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
@@ -22,6 +23,12 @@ export const verify = (
   signal: AbortSignal = new AbortController().signal,
 ): Promise<VerifyReport> =>
   new Verification(options, new Progress({ isTTY: false, write: () => true }), signal).run();
+
+/** What the command reports of a database and the chain that this node has. */
+export const verifyChain = (databaseUrl: string, rpcUrl: string): Promise<VerifyReport> => {
+  const endpoints = endpointsOf({ RPC_URL: rpcUrl, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
+  return verify({ databaseUrl, repair: false, limit: 20, endpoints });
+};
 
 const dashless = (id: string): string => id.replaceAll('-', '');
 

@@ -1,14 +1,23 @@
+import { Module } from '@nestjs/common';
 import type { Page } from 'playwright-core';
 import { type Address, parseEther } from 'viem';
+import { AccountSavings, abi } from '#ledger/adapters/examples/account-savings';
+import { PoolContract } from '#ledger/adapters/pool-contract';
 import { artifacts, connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
 import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { NO_REF } from '../support/chain/contracts';
-import { UntoldModule } from '../support/chain/foreign-adapters';
 import { NO_FAULTS, faultsOf } from '../support/browser/looks';
-import { PageBench, done, press } from '../support/browser/page-bench';
+import { PageBench, done, enter, press } from '../support/browser/page-bench';
 import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
 
 const THOUSAND = parseEther('1000');
+
+/** Savings of which nobody has told the calls. */
+@PoolContract({ name: 'untold', types: ['individual'], abi, poolsBy: 'account' })
+class UntoldSavings extends AccountSavings {}
+
+@Module({ providers: [UntoldSavings] })
+class UntoldModule {}
 
 const browser = useBrowser();
 const bench = new PageBench();
@@ -27,10 +36,6 @@ beforeAll(() =>
 );
 afterAll(() => bench.stop());
 
-async function enter(page: Page): Promise<void> {
-  await press(page, 'Connect Test wallet');
-  await page.getByRole('button', { name: 'New pool' }).waitFor();
-}
 async function signedIn(wallet: TestWallet, viewport: PageOptions['viewport']): Promise<WatchedPage> {
   const page = await browser.open(bench.dapp.url, { wallet, viewport });
   await enter(page);

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { formatEther, parseEther } from 'viem';
 import { devKey } from '#dev/deploy';
 import { PHONE, type WatchedPage, bePatient, useBrowser } from '../support/browser/browser';
-import { PageBench, press } from '../support/browser/page-bench';
+import { PageBench, enter, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
@@ -19,10 +19,8 @@ describe('the example page, with service, indexer and chain', () => {
     rpcUrl: bench.anvil.url,
     ...fields,
   });
-  const open = async (options: Parameters<typeof browser.open>[1] = {}): Promise<WatchedPage> => {
-    const page = await browser.open(bench.dapp.url, options);
-    return page;
-  };
+  const open = (options?: Parameters<typeof browser.open>[1]): Promise<WatchedPage> =>
+    browser.open(bench.dapp.url, options);
   /** Waits for what came of a job, and closes its dialog. */
   const done = async (page: Page, result: string | RegExp): Promise<void> => {
     await page.getByRole('dialog').getByText(result).waitFor();
@@ -169,8 +167,7 @@ describe('the example page, with service, indexer and chain', () => {
 
   it('ends with the session', async () => {
     const page = await open({ wallet: walletOf() });
-    await press(page, 'Connect Test wallet');
-    await page.getByRole('button', { name: 'New pool' }).waitFor();
+    await enter(page);
     const answered = page.waitForResponse((response) => response.url().endsWith('/users/me/logout'));
     await press(page, 'Sign out');
     expect((await answered).status()).toBe(200);

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
 import { useBrowser } from '../support/browser/browser';
-import { PageBench, dialog, done, press } from '../support/browser/page-bench';
+import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 
 const THOUSAND = parseEther('1000');
@@ -23,8 +23,7 @@ afterAll(() => bench.stop());
 async function signedIn(): Promise<{ page: Page; wallet: TestWallet }> {
   const wallet = await bench.richWallet(THOUSAND);
   const page = await browser.open(bench.dapp.url, { wallet });
-  await press(page, 'Connect Test wallet');
-  await page.getByRole('button', { name: 'New pool' }).waitFor();
+  await enter(page);
   return { page, wallet };
 }
 const spent = async ({ account }: TestWallet): Promise<bigint> =>

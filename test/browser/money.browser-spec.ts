@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { type Hash, numberToHex, parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
 import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser/browser';
-import { PageBench, dialog, done, press } from '../support/browser/page-bench';
+import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
 
@@ -20,8 +20,7 @@ afterAll(() => bench.stop());
 const richWallet = (fields?: Partial<TestWallet>): Promise<TestWallet> => bench.richWallet(THOUSAND, fields);
 async function signedIn(wallet: TestWallet, options: PageOptions = {}): Promise<WatchedPage> {
   const page = await browser.open(bench.dapp.url, { wallet, ...options });
-  await press(page, 'Connect Test wallet');
-  await page.getByRole('button', { name: 'New pool' }).waitFor();
+  await enter(page);
   return page;
 }
 const card = (page: Page, text: string | RegExp): Promise<void> =>
@@ -166,38 +165,6 @@ describe('a payment', () => {
     await mining(true);
     await press(page, 'Pay 25 TEST');
     await dialog(page, '25 TEST have arrived.');
-    expect(await spent(wallet)).toBe(parseEther('25'));
-  });
-
-  it('can be left while the wallet is open, goes on over a reload, and can be cancelled before it is sent', async () => {
-    const wallet = await richWallet();
-    const page = await signedIn(wallet);
-    let confirm = (): void => undefined;
-    const hold = (): void => void (wallet.open = new Promise<void>((resolve) => (confirm = resolve)));
-    hold();
-    await newPool(page, '25');
-    await dialog(page, 'Confirm in your wallet');
-    await press(page, 'Go on in the background');
-    const underWay = page.locator('[data-payment="deposit"]');
-    await underWay.getByText('waits for your wallet').waitFor();
-    await page.reload();
-    await underWay.getByText('waits for your wallet').waitFor();
-    await underWay.getByRole('button', { name: 'Show' }).click();
-    await press(page, 'Cancel');
-    await done(page, 'Cancelled.', 'Close');
-    await underWay.waitFor({ state: 'detached' });
-    expect(await spent(wallet)).toBe(0n);
-    confirm();
-    wallet.open = undefined;
-
-    await mining(false);
-    await press(page, 'Pay 25 TEST');
-    // Left before that, it would have to ask the wallet again.
-    await keptPayment(page, '"state":"sent"');
-    await page.reload();
-    await underWay.getByText('sent').waitFor();
-    await mine();
-    await card(page, 'Confirmed');
     expect(await spent(wallet)).toBe(parseEther('25'));
   });
 });

@@ -172,13 +172,6 @@ describe('errors', () => {
     });
   });
 
-  it('narrow by code, for the compiler too', () => {
-    const error = new ApiError('forbidden', 403, '', [], undefined, undefined) as SavingsError;
-    const status: 403 | undefined = error.code === 'forbidden' ? error.status : undefined;
-    const code: ErrorCode | undefined = error instanceof ApiError ? error.code : undefined;
-    expect([status, code]).toEqual([403, 'forbidden']);
-  });
-
   it('with a code of the service are ApiErrors, whoever made them', () => {
     const notApiErrors: Extract<Exclude<SavingsError, ApiError>['code'], ErrorCode>[] = [];
     expect(notApiErrors).toEqual([]);

@@ -1,7 +1,7 @@
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { MAX_PLACES } from '#indexer/reading/raw-chain';
-import { SEED, generator } from '../support/random';
+import { type Random, SEED, generator } from '../support/random';
 import {
   GENESIS,
   LOTTERY,
@@ -18,8 +18,6 @@ import {
 
 const RUNS = Number(process.env.RUNS ?? 1);
 const BLOCKS = 40;
-
-type Random = ReturnType<typeof generator>;
 
 interface Announcement {
   pool: string;

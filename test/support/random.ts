@@ -19,3 +19,5 @@ export function generator(seed: number): (below: number) => number {
   const next = fractions(seed);
   return (below) => Math.floor(next() * below);
 }
+
+export type Random = ReturnType<typeof generator>;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import {
+  type AbiEvent,
   type AbiParameter,
   type Hex,
   decodeEventLog,
-  encodeAbiParameters,
   encodeEventTopics,
   maxUint256,
 } from 'viem';
@@ -11,6 +11,7 @@ import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import type { ChainEvent, RawLog } from '#indexer/reading/decode';
+import { encoded } from '../../../test/support/chain/adapters';
 import { adapterOf } from './adapter';
 import { decoderOf } from './decoder';
 
@@ -49,16 +50,7 @@ const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
   const inputs = item.inputs as readonly (AbiParameter & { name: string; indexed?: boolean })[];
   return fc.tuple(...inputs.map(({ type }) => VALUES[type])).map((values) => {
     const args = Object.fromEntries(inputs.map(({ name }, i) => [name, values[i]]));
-    const plain = inputs.filter(({ indexed }) => !indexed);
-    const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
-    return {
-      ...PLACE,
-      topics,
-      data: encodeAbiParameters(
-        plain,
-        plain.map(({ name }) => args[name]),
-      ),
-    };
+    return { ...PLACE, ...encoded(item as AbiEvent, args) };
   });
 });
 

@@ -8,6 +8,7 @@ import {
   encodeEventTopics,
   parseAbiItem,
 } from 'viem';
+import { encoded } from '../../../test/support/chain/adapters';
 import { layoutOf } from './parameters';
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
@@ -45,12 +46,7 @@ const logs = (types: string[]) =>
     const item: AbiEvent = { type: 'event', name: 'Tried', inputs };
     return fc.tuple(...inputs.map(({ type }) => VALUES[type])).map((values) => {
       const args = Object.fromEntries(inputs.map(({ name }, i) => [name, values[i]]));
-      const plain = inputs.filter(({ indexed }) => !indexed);
-      const data = encodeAbiParameters(
-        plain,
-        plain.map(({ name }) => args[name]),
-      );
-      return { item, topics: encodeEventTopics({ abi: [item], args }) as Hex[], data };
+      return { item, ...encoded(item, args) };
     });
   });
 

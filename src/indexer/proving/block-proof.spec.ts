@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { encodeAbiParameters, encodeEventTopics, getAbiItem } from 'viem';
+import { getAbiItem } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { ContractAdapters } from '#indexer/adapters/contract-adapters';
@@ -10,7 +10,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { decoderFor } from '../../../test/support/chain/adapters';
+import { decoderFor, encoded } from '../../../test/support/chain/adapters';
 import mainnet from '../../../test/vectors/mainnet-23535880.json';
 import { BlockProof } from './block-proof';
 import { type RawHeader, headerHash } from './header';
@@ -29,8 +29,7 @@ const account = `0x${'5a'.repeat(20)}` as const;
 const none = `0x${'0'.repeat(32)}` as const;
 const logOf = (address: string, amount: bigint) => ({
   address,
-  topics: encodeEventTopics({ abi: [deposited], args: { poolId: none, ref: none, account } }) as string[],
-  data: encodeAbiParameters([{ type: 'uint256' }, { type: 'uint64' }], [amount, 1n]),
+  ...encoded(deposited, { poolId: none, ref: none, account, amount, seq: 1n }),
 });
 const receiptOf = (index: number, logs: RawReceipt['logs']): RawReceipt => ({
   type: '0x2',

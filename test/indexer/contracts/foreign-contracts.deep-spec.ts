@@ -34,7 +34,6 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     );
     return Object.fromEntries(rows.map(({ id, held }) => [id, held]));
   };
-  const state = () => bench.state();
   beforeAll(async () => {
     const [owner] = [bench.owner];
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
@@ -131,19 +130,19 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   ])('name a wrong %s of a name, and a replay makes it anew', async (_, change, kind) => {
     await bench.sql(`INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
       SELECT gen_random_uuid(), 'lottery', id, '0x${'dd'.repeat(20)}', now(), now() FROM users LIMIT 1`);
-    const before = await state();
+    const before = await bench.state();
     await bench.sql(`SET session_replication_role = replica`);
     await bench.sql(`UPDATE pool_names n SET ${change} WHERE name = '1'`);
     await bench.sql(`SET session_replication_role = origin`);
     expect(await operators.verified()).toContainEqual(expect.objectContaining({ kind }));
     expect((await operators.replay()).corrected).toContain('pool_names');
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
     await bench.sql(`DELETE FROM pools WHERE type = 'lottery'`);
     expect(await operators.verified()).toEqual([]);
   });
 
   it('name an event that has another pool than its name, and a replay puts it back', async () => {
-    const before = await state();
+    const before = await bench.state();
     await bench.sql(
       `UPDATE chain_events SET pool_id = gen_random_uuid() WHERE kind = 'Deposited' AND pool_name = '1'`,
     );
@@ -151,7 +150,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       expect.objectContaining({ kind: 'chain_events.pool_id' }),
     );
     expect((await operators.replay()).corrected).toContain('pool_names');
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
     expect(await operators.verified()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { ContractWriter } from '#indexer/contracts/contract-writer';
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { ForkDetected, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import { SEED, generator } from '../../support/random';
+import { type Random, SEED, generator } from '../../support/random';
 import { type PublishedRow, READ_ALL } from '../../support/events/outbox';
 import {
   GENESIS,
@@ -21,7 +21,6 @@ const RUNS = Number(process.env.RUNS ?? 1);
 const BLOCKS = 40;
 const CONTRACTS = [POOLS_CONTRACT, LOTTERY, NEW_LOTTERY];
 
-type Random = ReturnType<typeof generator>;
 const POOLS = [paperId('a', 1), paperId('a', 2)];
 const someEvents = (random: Random): Sketch[] => randomEvents(random, { pools: POOLS });
 

@@ -55,7 +55,6 @@ describe('a contract that is one pool', () => {
       rows.map(({ address, held: each }) => [address === saver.address ? 'saver' : 'other', each]),
     );
   };
-  const state = () => bench.state();
   async function send(client: DevClient, as: SignedIn, path: string): Promise<void> {
     const { status, body } = await app.get(`/pools/${path}`, as);
     expect([status, body.error]).toEqual([200, undefined]);
@@ -82,9 +81,9 @@ describe('a contract that is one pool', () => {
     expect(body.code).toBe('calls_unknown');
     await bench.leave();
     // Nothing is looked for again.
-    const before = await state();
+    const before = await bench.state();
     await follow();
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
   });
 
   it('is the pool of who makes it first, whatever was paid before', async () => {
@@ -261,12 +260,12 @@ describe('a contract that is one pool', () => {
   });
 
   it.each(['shares', 'cost'])('has the %s of a vault made anew where their sum is wrong', async (column) => {
-    const before = await state();
+    const before = await bench.state();
     await bench.sql(`UPDATE share_totals SET ${column} = ${column} + 1`);
     expect(await operators.verified(true)).toEqual([
       expect.objectContaining({ kind: `share_totals.${column}`, id: vault, mended: true }),
     ]);
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
   });
 
   it('leaves nothing in the sums of a vault of which all was sold, and a replay finds nothing wrong', async () => {

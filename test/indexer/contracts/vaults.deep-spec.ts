@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
-import { type Address, encodeFunctionData, maxUint256, zeroAddress } from 'viem';
-import { type DevClient, anvilRpc, artifacts, deploy } from '#dev/deploy';
+import { type Address, maxUint256, zeroAddress } from 'viem';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -51,7 +51,6 @@ describe.each([
     );
     return Object.values(row ?? {}).map(BigInt);
   };
-  const state = () => bench.state();
 
   /** Shares are those of the vault, and a cost is what an account has paid in and not taken out. */
   async function holdingsAreTrue(): Promise<void> {
@@ -217,7 +216,7 @@ describe.each([
   ];
   const ANY = 'WHERE ctid = (SELECT max(ctid) FROM share_holdings)';
   it('name each wrong holding, and repair it from the events', async () => {
-    const before = await state();
+    const before = await bench.state();
     const nobody = (digits: string): string => `'0x${digits.repeat(20)}'`;
     const changes: [kinds: string[], change: string][] = [
       [['shares'], `UPDATE share_holdings SET shares = shares + 1 ${ANY}`],
@@ -237,13 +236,13 @@ describe.each([
         change,
         expect.arrayContaining(columns.map((column) => `share_holdings.${column}`)),
       ]);
-      expect(await state()).toEqual(before);
+      expect(await bench.state()).toEqual(before);
     }
     // The leader finds the first one too, by the events and by the vault.
     await bench.sql(changes[0][1]);
     expect(await continuously()).toEqual(expect.arrayContaining(['share_holdings.shares', 'chain.shares']));
     await operators.verified(true);
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
   });
 
   it.each([
@@ -258,20 +257,20 @@ describe.each([
   ])(
     'name an event with another %s than follows from those before',
     async (_, which, column, value, kind) => {
-      const before = await state();
+      const before = await bench.state();
       const [event] = await bench.sql<Record<string, string>>(
         `SELECT block_number, log_index, kind, amount, shares FROM chain_events e WHERE shares IS NOT NULL AND ${which} LIMIT 1`,
       );
       const at = `WHERE block_number = ${event.block_number} AND log_index = ${event.log_index}`;
       await bench.sql(`UPDATE chain_events SET ${column} = ${value} ${at}`);
-      const changed = await state();
+      const changed = await bench.state();
       expect(await operators.verified(true)).toContainEqual(
         expect.objectContaining({ kind: `chain_events.${kind}`, mended: false }),
       );
       // What follows from an event in doubt stays.
-      expect(await state()).toEqual(changed);
+      expect(await bench.state()).toEqual(changed);
       await bench.sql(`UPDATE chain_events SET ${column} = $1 ${at}`, [event[column]]);
-      expect(await state()).toEqual(before);
+      expect(await bench.state()).toEqual(before);
     },
   );
 
@@ -322,8 +321,8 @@ describe.each([
   });
 
   it('are split anew by a replay, with all that follows', async () => {
-    const before = await state();
-    const wrong = async (): Promise<void> => expect(await state()).not.toEqual(before);
+    const before = await bench.state();
+    const wrong = async (): Promise<void> => expect(await bench.state()).not.toEqual(before);
     const [sale] = await bench.sql<Record<'block_number' | 'log_index' | 'yield_id', string>>(
       `SELECT e.block_number, e.log_index, y.transaction_id AS yield_id FROM chain_events e JOIN chain_events y
          ON y.block_number = e.block_number AND y.log_index = e.log_index + ${SECOND}
@@ -349,7 +348,7 @@ describe.each([
     );
     await wrong();
     expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
     // As if it had been more than the account was known to have.
     await asIfNotOfTriggers(
       `DELETE FROM transactions WHERE id = '${sale.yield_id}'`,
@@ -360,15 +359,15 @@ describe.each([
     );
     await wrong();
     expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
     // What was no log's is left to a person.
     await bench.sql(`UPDATE chain_events SET kind = 'Deposited' WHERE ${second}`);
-    const changed = await state();
+    const changed = await bench.state();
     expect(await operators.replay()).toMatchObject({ refused: [expect.stringMatching(/is of no log/)] });
     await bench.sql(`UPDATE chain_events SET kind = 'YieldClaimed' WHERE ${second}`);
     expect(changed).not.toEqual(before);
     expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await state()).toEqual(before);
+    expect(await bench.state()).toEqual(before);
     // It told what it took back, which nobody had told.
     expect(await operators.verified()).not.toContainEqual(
       expect.not.objectContaining({ kind: 'outbox.items' }),
@@ -379,23 +378,26 @@ describe.each([
     // Of the replays before.
     const told = expect.not.objectContaining({ kind: 'outbox.items' });
     expect(await operators.verified()).not.toContainEqual(told);
-    const right = await state();
-    const log = `(SELECT max(block_number) FROM chain_events WHERE kind = 'Withdrawn' AND log_index >= ${SECOND})`;
-    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE block_number = ${log}`);
+    const right = await bench.state();
+    const [given] = await bench.sql<{ block: string; log: string }>(
+      `SELECT block_number AS block, log_index AS log FROM chain_events WHERE ${GIVEN} ORDER BY 1 DESC, 2 DESC LIMIT 1`,
+    );
+    const at = `block_number = ${given.block} AND log_index IN (${given.log}, ${Number(given.log) - SECOND})`;
+    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE ${at}`);
     await bench.sql(`INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind,
         pool_id, pool_name, account, amount, shares, outcome)
       SELECT block_number, 77, block_hash, block_time, tx_hash, contract, block_number * ${2 * SECOND} + 77, 'Deposited', pool_id,
-        pool_name, account, 9990, 0, 'APPLIED' FROM chain_events WHERE block_number = ${log} AND log_index < ${SECOND}`);
+        pool_name, account, 9990, 0, 'APPLIED' FROM chain_events WHERE ${at} AND log_index < ${SECOND}`);
     expect(await operators.verified()).toContainEqual(
       expect.objectContaining({ kind: 'chain_events.kind', found: 'Deposited' }),
     );
     await operators.replay();
-    expect(await state()).toEqual(right);
-    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE block_number = ${log}`);
+    expect(await bench.state()).toEqual(right);
+    await bench.sql(`UPDATE chain_events SET amount = 1000000 WHERE ${at}`);
     expect(await operators.verified()).toContainEqual(
       expect.objectContaining({ kind: 'chain_events.amount', wanted: expect.not.stringMatching('1000000') }),
     );
     await operators.replay();
-    expect(await state()).toEqual(right);
+    expect(await bench.state()).toEqual(right);
   });
 });

@@ -36,19 +36,6 @@ describe('processes', () => {
     await indexer.end();
   });
 
-  it('10: of two indexers the standby takes over when the leader is killed', async () => {
-    const leader = await startLeader();
-    const standby = bench.indexer();
-    await bench.deposit(bench.pools[0], 7n);
-    await bench.converged();
-    expect(standby.output).not.toContain('leading');
-    await leader.end('SIGKILL');
-    await bench.deposit(bench.pools[0], 8n);
-    await bench.converged();
-    await until(() => standby.output.includes('leading'));
-    await standby.end();
-  });
-
   it('an indexer gives way to requests, but never takes a higher priority than it was given', async () => {
     const { PRIORITY_BELOW_NORMAL: lower } = constants.priority;
     const leader = await startLeader();

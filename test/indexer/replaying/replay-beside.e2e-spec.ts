@@ -127,26 +127,6 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
     expect(await state(ours)).toEqual(before);
   });
 
-  it('lets yield that was paid in again pay nothing that was announced', async () => {
-    const chain = new PaperChain();
-    chain.add([
-      {
-        kind: 'Deposited',
-        poolId: compact(POOLS[0]),
-        account: SAVER,
-        amount: '200',
-        ref: COMPOUNDED,
-      },
-    ]);
-    const written = await write(chain);
-    try {
-      await written.apply(chain);
-      expect(Object.values((await replay(written)).corrected).filter(Boolean)).toEqual([]);
-    } finally {
-      await written.stop();
-    }
-  });
-
   it('keeps what payments have cost, and tells only what is corrected', async () => {
     const chain = new PaperChain();
     chain.add([{ kind: 'Deposited', poolId: compact(POOLS[0]), account: SAVER, amount: '100' }]);

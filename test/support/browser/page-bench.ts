@@ -114,6 +114,12 @@ export class PageBench {
 export const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name, exact: typeof name === 'string' }).click();
 
+/** Signs in with the wallet that the page has. */
+export async function enter(page: Page): Promise<void> {
+  await press(page, 'Connect Test wallet');
+  await page.getByRole('button', { name: 'New pool' }).waitFor();
+}
+
 /** Waits until the dialog says so. */
 export const dialog = (page: Page, text: string | RegExp): Promise<void> =>
   page.getByRole('dialog').getByText(text).waitFor();

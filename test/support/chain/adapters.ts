@@ -1,3 +1,4 @@
+import { type AbiEvent, type Hex, encodeAbiParameters, encodeEventTopics } from 'viem';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { adapterOf } from '#indexer/adapters/adapter';
 import { decoderOf } from '#indexer/adapters/decoder';
@@ -18,3 +19,11 @@ export const NO_FIELDS = Object.fromEntries(FIELDS.map((name) => [name, null])) 
   (typeof FIELDS)[number],
   null
 >;
+
+/** What a log has of an event with these arguments, encoded by viem. */
+export function encoded(item: AbiEvent, args: Record<string, unknown>): { topics: Hex[]; data: Hex } {
+  const plain = item.inputs.filter(({ indexed }) => !indexed);
+  const values = plain.map(({ name }) => args[name!]);
+  const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
+  return { topics, data: encodeAbiParameters(plain, values) };
+}

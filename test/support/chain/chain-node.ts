@@ -1,18 +1,11 @@
-import {
-  type AbiEvent,
-  type Hex,
-  decodeFunctionData,
-  encodeAbiParameters,
-  encodeEventTopics,
-  parseAbi,
-  toFunctionSelector,
-} from 'viem';
+import { type AbiEvent, type Hex, decodeFunctionData, parseAbi, toFunctionSelector } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { AskedChain } from '#verify/checks/chain';
 import { YieldModel } from '#verify/checks/yield-model';
 import { type CircleEvent, CircleModel } from '#verify/circles/circle-model';
+import { encoded } from './adapters';
 import type { PaperBlock, PaperChain } from './paper-chain';
 import { type Answers, Refused } from './rpc-node';
 
@@ -50,14 +43,9 @@ function logOf(event: ChainEvent): unknown {
     ),
     seq: BigInt(event.seq),
   };
-  const plain = item.inputs.filter(({ indexed }) => !indexed);
   return {
     address: event.contract,
-    topics: encodeEventTopics({ abi: [item], args: values }),
-    data: encodeAbiParameters(
-      plain,
-      plain.map(({ name }) => values[name!]),
-    ),
+    ...encoded(item, values),
     blockNumber: hex(event.blockNumber),
     blockHash: event.blockHash,
     transactionHash: event.txHash,

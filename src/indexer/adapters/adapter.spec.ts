@@ -167,23 +167,26 @@ describe('an adapter', () => {
       return new Made();
     };
     expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({ className: 'Made', types: NAMED.types });
-    expect(() => adapterOf(made({}, 'Paid'))).toThrow('Made: no method reads Renamed, so its number');
-    expect(() => adapterOf(made({}, 'Paid', 'Renamed', 'Seen'))).toThrow(
-      'Made.seen: Seen has no parameter number',
-    );
-    expect(() => adapterOf(made({ abi: [] }, 'Paid'))).toThrow('Made.paid: the ABI has 0 events Paid');
-    const twice = { abi: [...abi, { ...PAID, inputs: [] }] };
-    expect(() => adapterOf(made(twice, 'Paid'))).toThrow('Made.paid: the ABI has 2 events Paid');
-    const unnamed = { abi: [{ ...PAID, inputs: [{ type: 'bool' }] }] };
-    expect(() => adapterOf(made(unnamed, 'Paid'))).toThrow('parameters without a name');
-    const calls = { withdraw: 'takeOut(uint256 all)' };
-    expect(() => adapterOf(made({ calls }, 'Paid', 'Renamed'))).toThrow(
-      'Made: withdraw: takeOut(uint256 all) has the parameter all',
-    );
-    const views = { balance: 'of(address)' };
-    expect(() => adapterOf(made({ views }, 'Paid', 'Renamed'))).toThrow(
-      'Made: balance: of(address) has the parameter',
-    );
+    const refused: [message: string, given: object, ...names: Parameters<typeof read>[0][]][] = [
+      ['Made: no method reads Renamed, so its number', {}, 'Paid'],
+      ['Made.seen: Seen has no parameter number', {}, 'Paid', 'Renamed', 'Seen'],
+      ['Made.paid: the ABI has 0 events Paid', { abi: [] }, 'Paid'],
+      ['Made.paid: the ABI has 2 events Paid', { abi: [...abi, { ...PAID, inputs: [] }] }, 'Paid'],
+      ['parameters without a name', { abi: [{ ...PAID, inputs: [{ type: 'bool' }] }] }, 'Paid'],
+      [
+        'takeOut(uint256 all) has the parameter all',
+        { calls: { withdraw: 'takeOut(uint256 all)' } },
+        'Paid',
+        'Renamed',
+      ],
+      [
+        'Made: balance: of(address) has the parameter',
+        { views: { balance: 'of(address)' } },
+        'Paid',
+        'Renamed',
+      ],
+    ];
+    for (const [message, ...given] of refused) expect(() => adapterOf(made(...given))).toThrow(message);
     const again = made({}, 'Paid', 'Renamed');
     Object.defineProperty(Object.getPrototypeOf(again), 'more', {
       value: (again as Record<string, unknown>).paid,

@@ -50,21 +50,12 @@ describe('the size of ranges', () => {
   });
 
   it('is found where the refusal tells nothing, and what was refused is not tried again for an hour', () => {
-    const refused = readFrom(
-      size,
-      500,
-      cappedAt(37, () => 'block range is too wide'),
-    );
+    const silent = cappedAt(37, () => 'block range is too wide');
+    const refused = readFrom(size, 500, silent);
     expect(size.span).toBe(37);
     expect(new Set(refused).size).toBe(refused.length);
     expect(refused).toEqual([...refused].sort((a, b) => b - a));
-    expect(
-      readFrom(
-        size,
-        1000,
-        cappedAt(37, () => 'block range is too wide'),
-      ),
-    ).toEqual([]);
+    expect(readFrom(size, 1000, silent)).toEqual([]);
   });
 
   it('is known to all who ask the endpoint, also to those who began with more', () => {

@@ -202,18 +202,17 @@ describe('contracts that are read apart', () => {
     const batch = { to: chain.blocks[2], blocks: [], events: chain.blocks[2].events.slice(0, 1) };
     const advance = (cursor = written.cursor, to = batch.to, from = row): Promise<unknown> =>
       apart.contracts.advance(cursor, 3, from, { ...batch, to, contracts: [LOTTERY], counts: [] }, true);
-    await expect(advance({ ...written.cursor, epoch: 1 })).rejects.toThrow(LeadershipLost);
-    await expect(advance({ ...written.cursor, hash: chain.blocks[1].hash })).rejects.toThrow(ForkDetected);
-    await expect(advance(written.cursor, { ...chain.blocks[1], hash: '0xother' })).rejects.toThrow(
-      ForkDetected,
-    );
-    await expect(advance(written.cursor, chain.blocks[3])).rejects.toThrow(ForkDetected);
-    await expect(advance(written.cursor, batch.to, { ...row, at: chain.blocks[1] })).rejects.toThrow(
-      ForkDetected,
-    );
-    await expect(
-      apart.contracts.takeBack({ ...written.cursor, epoch: 1 }, LOTTERY, chain.blocks[0], ''),
-    ).rejects.toThrow(LeadershipLost);
+    const former = { ...written.cursor, epoch: 1 };
+    await expect(advance(former)).rejects.toThrow(LeadershipLost);
+    for (const [cursor, to, from] of [
+      [{ ...written.cursor, hash: chain.blocks[1].hash }],
+      [written.cursor, { ...chain.blocks[1], hash: '0xother' }],
+      [written.cursor, chain.blocks[3]],
+      [written.cursor, batch.to, { ...row, at: chain.blocks[1] }],
+    ] as Parameters<typeof advance>[])
+      await expect(advance(cursor, to, from)).rejects.toThrow(ForkDetected);
+    const takenBack = apart.contracts.takeBack(former, LOTTERY, chain.blocks[0], '');
+    await expect(takenBack).rejects.toThrow(LeadershipLost);
     expect(await written.state()).toEqual(before);
     expect(await apart.contracts.apart()).toEqual([row]);
   });

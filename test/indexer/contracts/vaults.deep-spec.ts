@@ -36,6 +36,10 @@ describe.each([
       functionName,
       args,
     }) as Promise<bigint>;
+  const sellAll = async (client: DevClient): Promise<void> => {
+    const own = addressOf(client);
+    await toVault(client, 'redeem', await view('balanceOf', own), own, own);
+  };
   /** What the vault earns. */
   const earn = (amount: bigint) =>
     call(bench.owner, { ...compiled.Coin, address: coin }, 'mint', vault, amount);
@@ -159,13 +163,7 @@ describe.each([
       await bench.sql(`SELECT * FROM share_holdings WHERE account = $1`, [passage.toLowerCase()]),
     ).toEqual([]);
     // All of it, and nothing is left.
-    await toVault(
-      other,
-      'redeem',
-      await view('balanceOf', addressOf(other)),
-      addressOf(other),
-      addressOf(other),
-    );
+    await sellAll(other);
     await bench.atHead();
     const [balance, deposited, withdrawn, claimed] = await position(theirs);
     expect([balance, deposited - withdrawn]).toEqual([0n, 0n]);
@@ -287,8 +285,7 @@ describe.each([
     await holdingsAreTrue();
     // Of the fee nothing was paid in, so all that it brings is yield.
     await toVault(owner, 'giveUp', fee / 2n);
-    const all = await view('balanceOf', addressOf(owner));
-    await toVault(owner, 'redeem', all, addressOf(owner), addressOf(owner));
+    await sellAll(owner);
     const theirs = await poolOf(owner);
     await bench.atHead();
     await until(async () => (await position(theirs))[2] === 10n * unit);
@@ -303,13 +300,7 @@ describe.each([
     await bench.atHead();
     const [before] = await position(own);
     await toVault(saver, 'deposit', 9n * unit, addressOf(saver));
-    await toVault(
-      saver,
-      'redeem',
-      await view('balanceOf', addressOf(saver)),
-      addressOf(saver),
-      addressOf(saver),
-    );
+    await sellAll(saver);
     await bench.atHead();
     expect((await position(own))[0]).toBe(before);
     expect(await view('balanceOf', addressOf(saver))).toBe(0n);

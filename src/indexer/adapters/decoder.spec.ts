@@ -1,12 +1,5 @@
 import fc from 'fast-check';
-import {
-  type AbiEvent,
-  type AbiParameter,
-  type Hex,
-  decodeEventLog,
-  encodeEventTopics,
-  maxUint256,
-} from 'viem';
+import { type AbiParameter, type Hex, decodeEventLog, encodeEventTopics, maxUint256 } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
@@ -50,7 +43,7 @@ const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
   const inputs = item.inputs as readonly (AbiParameter & { name: string; indexed?: boolean })[];
   return fc.tuple(...inputs.map(({ type }) => VALUES[type])).map((values) => {
     const args = Object.fromEntries(inputs.map(({ name }, i) => [name, values[i]]));
-    return { ...PLACE, ...encoded(item as AbiEvent, args) };
+    return { ...PLACE, ...encoded(item, args) };
   });
 });
 

@@ -164,13 +164,15 @@ const sums = (): Walk => {
       const last = resting.get(name);
       // What it has found stays while it rests.
       if (last && start < last.until) last.found.forEach((each) => look.findings.add(each));
-      else
+      else {
+        let found = last?.found ?? [];
         try {
           await all[name](look);
+          found = look.findings.report().listed;
         } finally {
-          const until = Date.now() + REST * (Date.now() - start);
-          resting.set(name, { until, found: look.findings.report().listed });
+          resting.set(name, { until: Date.now() + REST * (Date.now() - start), found });
         }
+      }
       return next;
     },
   };

@@ -215,6 +215,7 @@ export class CatchUp {
     const isFurther = batch.to.number > (this.failures.get(address)?.block ?? -1);
     const next = isFurther ? 'catching_up' : state;
     const stays = { ...apart, state: next };
+    await this.contracts.passOver(ledger, batch);
     const { anomalies, joined } = await ledger.contracts.advance(cursor, head, stays, batch, proven);
     this.telemetry.caughtUp(batch.events, anomalies);
     if (isFurther || joined) {
@@ -223,7 +224,6 @@ export class CatchUp {
     }
     this.waits.delete(address);
     sequence.advance(batch, false);
-    await this.contracts.passOver(ledger, batch);
     if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
     else if (next !== state) this.logger.log(`${address} is whole again, catching up`);
     if (joined || next !== state) await this.contracts.load(ledger);

@@ -142,7 +142,8 @@ export class Source {
       const middle = after.number + Math.floor(blocks / 2);
       const first = await this.readTo(after, { to: middle, linked });
       const second = await this.readTo(first.to, { to, linked });
-      return { ...second, events: [...first.events, ...second.events] };
+      const events = [...first.events, ...second.events];
+      return { ...second, events, blocks: linked ? [...first.blocks, ...second.blocks] : second.blocks };
     }
   }
 
@@ -192,7 +193,6 @@ export class Source {
       // Without either, the node gives no logs at all.
       if (batches.length === 0 && !isLarge) throw error;
       const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, linked);
-      if (!read && batches.length === 0) throw error;
       if (!read)
         throw new UnreadableEvents(
           contract,
@@ -226,7 +226,9 @@ export class Source {
     const hashes = header.transactions;
     for await (const receipts of askReceipts(this.rpc, header)) {
       const logs = new Map((receipts as Receipt[]).map((each) => [each.transactionHash, each.logs]));
-      if (!Array.isArray(hashes) || !hashes.every((hash) => logs.has(hash as string))) continue;
+      // It has logs, as there were too many: without transactions the node hides them.
+      if (!Array.isArray(hashes) || hashes.length === 0 || !hashes.every((hash) => logs.has(hash as string)))
+        continue;
       const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), linked);
       return linked ? { ...batch, headers: [header] } : batch;
     }

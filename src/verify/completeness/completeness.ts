@@ -18,10 +18,10 @@ const PROVEN_BLOCKS = `
  * Parameter: contracts. Row: contract, what to tell beside the rest.
  */
 const NOTES = `
-  SELECT DISTINCT address AS contract, concat(
+  SELECT address AS contract, max(concat(
     CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; what they say is not compared, only ' || adapter || ' knows it' END,
     CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END
-  ) AS notes FROM chain_contracts WHERE address = ANY($1::text[])`;
+  )) AS notes FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1`;
 
 interface ProvenBlocks {
   contract: string;

@@ -32,12 +32,14 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 
 -- People and reports: few connections, and the owner ends those that hold others up (end_holding_readers). The times are
--- against what somebody leaves open; a session may change them. Another limit than none keeps all this as it is.
+-- against what somebody leaves open; a session may change them. What an administrator has set stays.
 GRANT savings_read_only TO savings;
 DO $$
 BEGIN
   IF (SELECT rolconnlimit = -1 FROM pg_roles WHERE rolname = 'savings_read_only') THEN
     ALTER ROLE savings_read_only CONNECTION LIMIT 10;
+  END IF;
+  IF (SELECT rolconfig IS NULL FROM pg_roles WHERE rolname = 'savings_read_only') THEN
     ALTER ROLE savings_read_only SET idle_in_transaction_session_timeout = '1min';
     ALTER ROLE savings_read_only SET statement_timeout = '5min';
   END IF;

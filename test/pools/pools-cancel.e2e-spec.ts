@@ -170,6 +170,15 @@ describe('cancelling a pool', () => {
     await app.sql('DELETE FROM chain_events');
   });
 
+  it('is refused while a row of a module names it, and deletes nothing then', async () => {
+    const { id } = await create();
+    await app.sql('CREATE TABLE pool_notes (pool_id uuid REFERENCES pools)');
+    await app.sql('INSERT INTO pool_notes VALUES ($1)', [id]);
+    expect(await cancel(id)).toMatchObject({ status: 409, body: { code: 'pool_not_empty' } });
+    await app.sql('DROP TABLE pool_notes');
+    expect((await cancel(id)).status).toBe(200);
+  });
+
   it('of one whose deposit has expired takes that away too', async () => {
     const { id, depositId } = await create();
     await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [depositId]);

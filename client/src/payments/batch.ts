@@ -112,11 +112,7 @@ async function batchHashes(
     (error: unknown) => (isUnknownBatch(error) ? undefined : { status: 100 }),
   );
   // Wallets forget, and another one never knew.
-  if (!answer)
-    return byEvent().then(
-      (found) => found ?? 'unknown',
-      () => undefined,
-    );
+  if (!answer) return (await byEvent().catch(() => undefined)) ?? 'unknown';
   const { status, receipts = [] }: CallsStatus = answer;
   const hashes = receipts.map(({ transactionHash }) => transactionHash);
   if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);

@@ -24,7 +24,7 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   whileListed: (change: Partial<Payment>) => Promise<void>;
 }
 
-const SETTLING = { attempts: 15, firstMs: 500, mostMs: 60_000 };
+const SETTLING = { firstMs: 500, mostMs: 60_000 };
 
 /** What ends a transaction once its block is final. One that was dropped can still be mined. */
 const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transaction_replaced']);
@@ -118,16 +118,18 @@ export async function untilSeen(
   seen: Payment,
   context: Pick<CarryOutOptions, 'wallet' | 'api' | 'config'> & { now: () => Promise<Payment | undefined> },
 ): Promise<'done' | 'sent' | undefined> {
-  const { attempts, firstMs, mostMs } = SETTLING;
+  const { firstMs, mostMs } = SETTLING;
   const { hash, trace, state, block = 0 } = seen;
   const id = transactionOf(seen);
-  for (let attempt = 1; attempt <= attempts; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     await rest(backoff(attempt, firstMs, mostMs));
     const payment = await context.now();
     if (payment?.state !== state || payment.hash !== hash || payment.arrived) return undefined;
     try {
       const { data: health } = await context.api.GET('/health');
-      const isApplied = (health!.block ?? -1) >= block;
+      // A service of 1.0 does not say it.
+      const { block: applied = Infinity }: { block?: number | null } = health!;
+      const isApplied = (applied ?? -1) >= block;
       if (isApplied && (id === undefined || !(await isPending(context.api, id)))) return 'done';
       if (id === undefined) continue;
       const { reader } = groundOf(context.wallet, trace!.chainId, context.config);
@@ -136,7 +138,6 @@ export async function untilSeen(
       if (error instanceof TransactionReceiptNotFoundError) return 'sent';
     }
   }
-  return undefined;
 }
 
 async function isPending(api: Api, id: string): Promise<boolean> {

@@ -13,8 +13,9 @@ export function plainAddress(text: string): string | undefined {
   const address = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d{1,5}$/, '$1');
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
-  const parsed = IPv6.parse(address);
-  return parsed.isIPv4MappedAddress() ? embeddedAddress(parsed) : address.split('%')[0];
+  const [plain] = address.split('%');
+  const parsed = IPv6.parse(plain);
+  return parsed.isIPv4MappedAddress() ? embeddedAddress(parsed) : plain;
 }
 
 /** The IPv4 address in the last 32 bits. */
@@ -47,7 +48,7 @@ const NAT64 = IPv6.parseCIDR('64:ff9b::/96');
  */
 export function clientKey(ip: string): string {
   if (!isIPv6(ip)) return ip;
-  const address = IPv6.parse(ip);
+  const address = IPv6.parse(ip.split('%')[0]);
   if (address.isIPv4MappedAddress() || address.match(NAT64)) return embeddedAddress(address);
   return address.parts
     .slice(0, 4)

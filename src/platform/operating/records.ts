@@ -1,7 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { Client } from 'pg';
 import { redactText } from '#platform/log/redact';
-import { LIMITS } from '#platform/postgres/budget';
 
 /** What an operator does. */
 export interface Operation {
@@ -140,7 +139,8 @@ async function connected<Result>(url: string, work: (client: Client) => Promise<
   const client = new Client({
     connectionString: url,
     application_name: 'operator',
-    connectionTimeoutMillis: LIMITS.sendMs,
+    // An operator waits longer than a request: without a record nothing begins.
+    connectionTimeoutMillis: 10_000,
     statement_timeout: 5000,
   });
   client.on('error', () => undefined);

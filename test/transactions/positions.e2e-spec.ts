@@ -19,7 +19,7 @@ beforeAll(async () => {
     await app.signIn(),
   ];
   pool = (await app.createPool(owner, { type: 'cooperative', members: [member.address] })).id;
-  await app.sql(`INSERT INTO pool_weights VALUES ($1, 500, 0, 3, 3000, $2)`, [pool, `${6n * SCALE}`]);
+  await app.sql(`INSERT INTO pool_weights VALUES ($1, 500, 0, 3, 3000, $2)`, [pool, `${(606n * SCALE) / 100n}`]);
   for (const [number, time, perWeight, perUnit] of [
     [1, 1000n, SCALE, 0n],
     [2, 2000n, SCALE / 1000n + 1n, 2n * SCALE],
@@ -41,11 +41,11 @@ beforeAll(async () => {
     claimed: 5,
     accruals: 3,
   });
-  // Its weight in the second accrual is 10 * 2000 - 12000, and yields 8.
+  // Its weight in the second accrual is 10 * 2000 - 11400, and yields 8.6; its balance yields 40.6 since then.
   await addPosition(app, pool, outsider.address, {
     balance: 10,
     deposited: 10,
-    weight_offset: 12000,
+    weight_offset: 11400,
     owed: big,
     accruals: 1,
   });

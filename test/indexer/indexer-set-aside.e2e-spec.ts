@@ -228,6 +228,8 @@ describe('expiry', () => {
     written = await new Written().start(chain);
     await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
     const late = chain.add([], 2 * TTL);
+    await written.apply(chain);
+    expect(await statusOf(written)).toBe('EXPIRED');
     chain.add([deposit(10n)]);
     await written.apply(chain);
     expect(await statusOf(written)).toBe('CONFIRMED');

@@ -250,6 +250,9 @@ describe('what it spends', () => {
     expect(await round()).toBe('over_budget');
     const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
     expect(spent).toBeLessThanOrEqual(parseEther('0.0003'));
+    later(86_000_000);
+    expect(await round()).toBe('over_budget');
+    jest.restoreAllMocks();
     later(86_400_001);
     expect(await round()).toBe('sending');
   });

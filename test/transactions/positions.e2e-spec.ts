@@ -19,7 +19,10 @@ beforeAll(async () => {
     await app.signIn(),
   ];
   pool = (await app.createPool(owner, { type: 'cooperative', members: [member.address] })).id;
-  await app.sql(`INSERT INTO pool_weights VALUES ($1, 500, 0, 3, 3000, $2)`, [pool, `${(606n * SCALE) / 100n}`]);
+  await app.sql(`INSERT INTO pool_weights VALUES ($1, 500, 0, 3, 3000, $2)`, [
+    pool,
+    `${(606n * SCALE) / 100n}`,
+  ]);
   for (const [number, time, perWeight, perUnit] of [
     [1, 1000n, SCALE, 0n],
     [2, 2000n, SCALE / 1000n + 1n, 2n * SCALE],

@@ -74,8 +74,7 @@ function readerOf(instance: object): PoolContractOptions['verifiedAs'] {
   while (Object.getOwnPropertyNames(prototype).length === 1)
     prototype = Object.getPrototypeOf(prototype) as object;
   const options = Reflect.getOwnMetadata(POOL_CONTRACT, prototype.constructor) as
-    | PoolContractOptions
-    | undefined;
+    PoolContractOptions | undefined;
   return options?.verifiedAs;
 }
 

@@ -1,5 +1,6 @@
 import { StartBlocks } from '#settings/start-blocks';
 import type { EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainEvent } from '#indexer/reading/decode';
 import { SequenceCheck, SequenceGap } from './sequence-check';
 
 const CONTRACT = `0x${'c1'.repeat(20)}`;
@@ -13,6 +14,15 @@ async function checkOf(proven: number): Promise<SequenceCheck> {
   } as unknown as EventWriter);
   return check;
 }
+
+it.each([
+  ['between events', 9, 9],
+  ['at their end', 8, 9],
+])('numbers that are missing %s are a gap', async (_, seq, count) => {
+  const check = await checkOf(0);
+  const events = [{ contract: CONTRACT, seq }] as ChainEvent[];
+  expect(() => check.check({ events, contracts: [CONTRACT], counts: [count] })).toThrow(SequenceGap);
+});
 
 describe('the event that a gap lacks', () => {
   it('is looked for behind the last block that was proven complete', async () => {

@@ -236,16 +236,16 @@ WITH turn AS MATERIALIZED (
     AND created_at >= coalesce(($1::timestamptz), (SELECT least(now(), b.time) FROM (SELECT block_number AS number, block_time AS time FROM chain_cursor) b) - interval '60 days')
   ORDER BY created_at LIMIT 25 * ($2::integer)
 ), due AS MATERIALIZED (
-  SELECT p.id, u.address, l.created_at
+  SELECT p.id, p.owner_id, u.address, l.created_at
   FROM looked l JOIN pools p ON p.id = l.pool_id JOIN users u ON u.id = p.owner_id
-  WHERE p.deposit_count = 1 AND p.withdrawal_count = 0 AND p.claim_count = 0
+  WHERE p.deposit_count = 1 AND p.withdrawal_count = 0 AND p.claim_count = 0 AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
     AND (l.created_at <= now() - interval '30 days'
       OR NOT EXISTS (SELECT FROM submissions s WHERE s.transaction_id = l.id))
   ORDER BY l.created_at LIMIT ($2::integer)
 ), locked AS MATERIALIZED (
   SELECT p.id FROM pools p WHERE p.id = ANY (ARRAY(SELECT id FROM due)) ORDER BY p.id FOR UPDATE SKIP LOCKED
 ), done AS MATERIALIZED (
-  SELECT cancel_pool(due.id, due.address) AS outcome FROM due JOIN locked USING (id)
+  SELECT cancel_pool(due.id, due.address) AS outcome FROM due JOIN locked USING (id) ORDER BY owner_id
 )
 SELECT (SELECT count(*)::int FROM done WHERE outcome = 'cancelled') AS removed, max(created_at)::text AS reached,
   count(*) IN (($2::integer), 25 * ($2::integer)) AND coalesce(max(created_at) > ($1::timestamptz), true) AS more

@@ -73,7 +73,7 @@ export class ContractStates {
       if (!told.has(topic) && told.size < MOST_TOPICS) {
         told.add(topic);
         await contracts.keepUnread(contract, topic);
-        this.logger.warn(`logs of ${contract} with the topic ${topic} have no effect: no method reads them`);
+        this.logger.log(`logs of ${contract} with the topic ${topic} have no effect: no method reads them`);
       }
       this.telemetry.unread.inc({ contract, topic: told.has(topic) ? topic : 'other' });
     }

@@ -30,12 +30,15 @@ const terms = (fields: Record<string, string | number> = {}): string =>
     joinBy: new Date(Date.parse(LAST_TIME) + HOUR_MS).toISOString(),
     ...fields,
   } as Record<string, string>).toString();
-const open = (query: string, pool = id) => app.get(`/pools/${pool}/calls/open?${query}`, owner);
+const open = (query: string, pool = id, who = owner) => app.get(`/pools/${pool}/calls/open?${query}`, who);
 
 it('gives the call that opens a circle by terms that the contract takes', async () => {
   const { status, body } = await open(terms());
   expect([status, body.data.calls]).toMatchObject([200, [{ name: 'openCircle', to: CONTRACTS.rotating }]]);
   expect(await rounds()).toEqual({ poolId: id, circle: null, mine: null, can: ['open'] });
+  const member = await app.signIn();
+  const shared = await app.createPool(owner, { type: 'rotating', members: [member.address] });
+  expect((await open(terms(), shared.id, member)).status).toBe(403);
 });
 
 it.each([

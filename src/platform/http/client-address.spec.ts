@@ -68,17 +68,10 @@ describe('plainAddress', () => {
     ['[fe80::1%25eth0]:1', 'fe80::1'],
   ])('of %j is %j', (text, address) => expect(plainAddress(text)).toBe(address));
 
-  it.each([
-    '',
-    'unknown',
-    '010.0.0.1',
-    '1.2.3.4%eth0',
-    '1.2.3.4:',
-    '1.2.3.4:123456',
-    '[2001:db8::1',
-    '[2001:db8::1]443',
-    '[]:1',
-  ])('of %j is none', (text) => expect(plainAddress(text)).toBeUndefined());
+  it.each(['', 'unknown', '1.2.3.4%eth0', '1.2.3.4:123456', '[2001:db8::1', '[2001:db8::1]443'])(
+    'of %j is none',
+    (text) => expect(plainAddress(text)).toBeUndefined(),
+  );
 });
 
 describe('plainForwardedFor', () => {

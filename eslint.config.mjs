@@ -77,7 +77,7 @@ const boundaries = [
 ];
 
 export default defineConfig(
-  globalIgnores(['dist', 'client/dist', 'client/src/schema.ts', 'coverage', '**/.data', 'bench/results*']),
+  globalIgnores(['dist', 'client/dist*', 'client/src/schema.ts', 'coverage', '**/.data', 'bench/results*']),
   tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

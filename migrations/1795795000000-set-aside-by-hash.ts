@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Whether a transaction has an event without effect is asked of each payment that was told, and anyone can make many. */
+/** For each submitted payment the indexer looks for events without effect, and anyone can cause many of these. */
 export class SetAsideByHash1795795000000 implements MigrationInterface {
   name = 'SetAsideByHash1795795000000';
   transaction = false;

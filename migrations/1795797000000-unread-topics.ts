@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Logs that no method of an adapter reads have no row. What is known of them is that there are some. */
+/** Logs that no method of an adapter reads have no row. The ledger records only their topics. */
 export class UnreadTopics1795797000000 implements MigrationInterface {
   name = 'UnreadTopics1795797000000';
 

@@ -4,11 +4,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const CANCEL_POOL = path.join(__dirname, '1795780000000-only-money-counts/cancel-pool.sql');
 const SUBMITTED = 'IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id)';
-/** A hash costs nothing, and one that no block ever has would keep its pool for ever. */
+/** Submitting a hash costs nothing, and a hash that is never mined would keep its pool for ever. */
 const FOR_A_MONTH = `${SUBMITTED}
     AND (deposit.status = 'PENDING' OR deposit.created_at > now() - interval '30 days')`;
 
-/** Where a module's own rows name the pool, so that one such pool does not hold up the others. */
+/** Keeps pools to which a module's own rows refer, so that one such pool does not block the others. */
 const KEPT: [string, string][] = [
   ['  INSERT INTO cancelled_pools', '  BEGIN\n  INSERT INTO cancelled_pools'],
   [
@@ -17,7 +17,7 @@ const KEPT: [string, string][] = [
   ],
 ];
 
-/** Pools that nobody pays for are cancelled, and what is kept of cancelled ones goes. */
+/** Unpaid pools are cancelled, and records of cancelled pools are removed. */
 export class UnpaidPools1795798000000 implements MigrationInterface {
   name = 'UnpaidPools1795798000000';
 

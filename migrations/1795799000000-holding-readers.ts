@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who may only read has many ways to an id of a transaction, such as ALTER ROLE CURRENT_USER, and some cannot be taken. */
+/** A read-only role can get a transaction id in many ways, such as ALTER ROLE CURRENT_USER; some cannot be revoked. */
 export class HoldingReaders1795799000000 implements MigrationInterface {
   name = 'HoldingReaders1795799000000';
 

@@ -45,7 +45,7 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- Otherwise whoever may connect can hold the locks of others. Only a superuser may take that from PUBLIC.
+  -- Otherwise every role that can connect could hold the locks of others. Only a superuser can revoke this from PUBLIC.
   IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
     FOR given IN
       SELECT p.oid::regprocedure AS function, r.rolname AS role

@@ -1,5 +1,5 @@
 /**
- * Judges the tests: breaks the rules in `mutants.txt` one at a time, and tells which suite notices. Works on a copy
+ * Judges the tests: breaks the rules in `mutants.txt` one at a time, and reports which suite notices. Works on a copy
  * of the repository in a temporary folder, so that a killed run leaves nothing behind here.
  *
  *     npm run mutants -- [--only ID,ID] [--list] [--check] [--full] [--json FILE]

@@ -80,7 +80,7 @@ export abstract class ClientError extends Error {
 }
 
 /**
- * The service rejected the request, or would have. `switch (error.code)` tells why; `message` is for people. A newer
+ * The service rejected the request, or would have. `error.code` is the reason, and `message` is for people. A newer
  * service may send a `code` that this version does not know: then `status` says what kind of error it is.
  */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {

@@ -31,8 +31,8 @@ EXCEPTION WHEN insufficient_privilege THEN
   RAISE WARNING 'savings_operator does not see statements of others: a superuser may GRANT pg_read_all_stats, pg_signal_backend';
 END $$;
 
--- People and reports: few connections, and the owner ends those that hold others up (end_holding_readers). The times are
--- against what somebody leaves open; a session may change them. What an administrator has set stays.
+-- People and reports: few connections, and the owner ends sessions that block others (end_holding_readers). The time
+-- limits end forgotten sessions; a session may change them. Values that an administrator has set stay.
 GRANT savings_read_only TO savings;
 DO $$
 BEGIN

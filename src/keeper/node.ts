@@ -42,7 +42,7 @@ export class KeeperNode {
     const count = async (tag: string): Promise<number> =>
       hexToNumber((await this.rpc.request('eth_getTransactionCount', [address, tag])) as Hex);
     const mined = await count('latest');
-    // Some nodes refuse the tag. A transaction that waits is then replaced: its nonce is used once all the same.
+    // Some nodes refuse the tag. A waiting transaction is then replaced, so its nonce is still used only once.
     return { mined, waiting: await orElse(count('pending'), () => mined) };
   }
 
@@ -71,7 +71,7 @@ export class KeeperNode {
     const base = hexToBigInt(baseFeePerGas);
     const wei = async (method: string): Promise<bigint> =>
       hexToBigInt((await this.rpc.request(method, [])) as Hex);
-    // Where a node lacks the first method, the gas price has the same tip on top of the base fee.
+    // If a node lacks the first method, the gas price less the base fee gives the same tip.
     const tip = await orElse(wei('eth_maxPriorityFeePerGas'), async () => (await wei('eth_gasPrice')) - base);
     const maxPriorityFeePerGas = tip > 0n ? tip : 0n;
     return { maxPriorityFeePerGas, maxFeePerGas: 2n * base + maxPriorityFeePerGas };
@@ -93,7 +93,7 @@ export class KeeperNode {
     const block = await this.rpc.request('eth_getBlockByNumber', ['latest', false]);
     const latest = block as { timestamp: Hex; baseFeePerGas?: Hex };
     if (isBeyondSeconds(latest.timestamp))
-      throw new ChainUnavailable('the node sends the times of blocks in another unit than seconds');
+      throw new ChainUnavailable('the node sends the times of blocks in a unit other than seconds');
     return latest;
   }
 }

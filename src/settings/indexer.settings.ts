@@ -58,7 +58,7 @@ export class IndexerSettings extends ChainSettings {
   RPC_AGREE = 1;
 
   @Setting(
-    "Seconds for which a contract's events must be wrong or unreadable before the other contracts go on without it.",
+    "Seconds for which a contract's events must be wrong or unreadable before the other contracts continue without it.",
     { readBy: ['indexer'] },
   )
   @Integer()
@@ -85,7 +85,7 @@ export class IndexerSettings extends ChainSettings {
   RPC_REQUESTS_PER_SECOND?: number[];
 
   @Setting(
-    'Seconds that an endpoint has for an answer about final blocks. For one about the last blocks it has 2.5 at first.',
+    'Seconds that an endpoint has for an answer about final blocks. It first has 2.5 for one about the latest blocks.',
     { readBy: ['indexer'] },
   )
   @Integer()

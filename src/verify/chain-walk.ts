@@ -6,15 +6,15 @@ import { NEXT_POOLS } from '#verify/checks/pools.sql';
 import { BalanceComparison } from '#verify/shares/balances';
 import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
 
-/** The chain with a limit of calls in each round. Where they are used up, asking throws. */
+/** The chain, with a limit of calls in each round. Asking throws when they are used up. */
 export interface CappedChain extends AskedChain {
   /** Begins a round. */
   begin(): Promise<void>;
   /** Calls that are left. */
   readonly left: number;
-  /** So many values may be asked for at once. */
+  /** Values that can be asked for at once. */
   readonly values: number;
-  /** Calls that so many values need. */
+  /** Calls that this many values need. */
   cost(values: number): number;
 }
 

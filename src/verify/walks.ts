@@ -17,11 +17,11 @@ const MOST_UNPAID = 100;
 /** What is compared as a whole rests for so many times what it took, so that it takes a hundredth of the time at most. */
 const REST = 100;
 
-/** One look at a key. */
+/** One comparison of a key. */
 export class Look {
   readonly derived: ShareComparison;
 
-  /** @param signal ends it if it takes too long */
+  /** @param signal aborts the comparison if it takes too long */
   constructor(
     readonly client: Client,
     readonly findings: Findings,
@@ -128,13 +128,13 @@ const shares: Walk = {
   },
 };
 
-/** What is compared as a whole. */
+/** Data that is always compared completely. */
 const WHOLE: Record<string, (look: Look) => Promise<void>> = {
   former: ({ derived }) => derived.formerOfNone(),
   totals: ({ derived }) => derived.totals('0'),
   unpaid: ({ derived }) => derived.unpaid(MOST_UNPAID),
 };
-/** The same of what was read from the chain. */
+/** The same, for data read from the chain. */
 const WHOLE_OF_CHAIN: typeof WHOLE = {
   blocks: ({ client, findings, mode }) => new BlockComparison(client, findings, mode).compare(),
   counts: ({ derived }) => derived.counts(),
@@ -144,7 +144,7 @@ const WHOLE_OF_CHAIN: typeof WHOLE = {
     new ToldComparison(client, findings, mode).compare(new Going(client, signal), () => undefined),
 };
 
-/** One after the other. Where it takes too long to count all pools or what was told of a week, the command does. */
+/** One comparison after another. If counting all pools or a week's published events takes too long, use the command. */
 const sums = (): Walk => {
   const all = { ...WHOLE, ...WHOLE_OF_CHAIN };
   const resting = new Map<string, { until: number; found: Difference[] }>();
@@ -162,7 +162,7 @@ const sums = (): Walk => {
       if (name in WHOLE_OF_CHAIN && !look.mode.hasEvents) return next;
       const start = Date.now();
       const last = resting.get(name);
-      // What it has found stays while it rests.
+      // While a comparison rests, its findings stay.
       if (last && start < last.until) last.found.forEach((each) => look.findings.add(each));
       else {
         let found = last?.found ?? [];

@@ -17,7 +17,7 @@ const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
 
 /** A signature of a contract wallet, which no key made. */
 const SIGNATURE: Hex = `0x${'11'.repeat(65)}`;
-/** One that would carry an EIP-7702 authorization, by its end. */
+/** A signature whose end marks an EIP-7702 authorization. */
 const ERC8010 = concat([SIGNATURE, `0x${'8010'.repeat(16)}`]);
 /** What a wallet answers that accepts one (EIP-1271). */
 const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}`;

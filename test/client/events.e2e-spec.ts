@@ -172,7 +172,7 @@ it('throws when the wallet refuses to sign in again, and does not ask it once mo
   expect(asked).toBe(2);
 });
 
-it('gives its place back by leaving the loop', async () => {
+it('frees its connection by leaving the loop', async () => {
   const poller = app.nest.get(OutboxPoller, { strict: false });
   const baseUrl = `http://127.0.0.1:${app.port}`;
   const client = new SavingsClient({ baseUrl, tokens: memoryTokens(owner.token) });

@@ -172,7 +172,7 @@ describe('errors', () => {
     });
   });
 
-  it('with a code of the service are ApiErrors, whoever made them', () => {
+  it('with a code of the service are ApiErrors, whether client or service made them', () => {
     const notApiErrors: Extract<Exclude<SavingsError, ApiError>['code'], ErrorCode>[] = [];
     expect(notApiErrors).toEqual([]);
     const hash = `0x${'1'.repeat(64)}` as const;

@@ -81,7 +81,7 @@ describe('npm start', () => {
 
   const allGone = async (all: number[]): Promise<boolean> =>
     !(await Promise.all(all.map(listens))).includes(true);
-  /** Until all of it has ended. It keeps the chain after that has closed its port, and holds its folder until then. */
+  /** Waits until all of it has ended. It saves the chain after its port has closed, and locks its folder until then. */
   async function stopped(all = ports()): Promise<void> {
     await until(() => allGone(all));
     await until(() => npm.stdout!.readableEnded);

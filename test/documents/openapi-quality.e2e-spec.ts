@@ -60,7 +60,7 @@ it('every parameter is described, and those in the path have an example', () => 
     }
 });
 
-it('every request and error has an example, and every example is what its schema says, no field more or less', () => {
+it('every request and error has an example, and every example has exactly the fields of its schema', () => {
   for (const { name, operation } of all) {
     const bodies = [
       { where: 'request', content: operation.requestBody?.content },
@@ -69,7 +69,7 @@ it('every request and error has an example, and every example is what its schema
     for (const { where, content = {} } of bodies)
       for (const body of Object.values(content)) {
         const examples = examplesOf(body);
-        // Of what is sent, those of the fields are enough.
+        // For answers and events, the examples of the fields are enough.
         const isSent = /^2/.test(where) || operation.operationId.startsWith('on_');
         if (!isSent) expect([name, where, examples.length]).not.toEqual([name, where, 0]);
         for (const example of examples) {
@@ -80,13 +80,13 @@ it('every request and error has an example, and every example is what its schema
   }
 });
 
-it('every text and number that is sent has an example, or says what it looks like', () => {
+it('every string and number in answers and events has an example or a format', () => {
   for (const [schema, { properties = {} }] of Object.entries(document.components.schemas))
     for (const [field, of] of Object.entries(properties as Record<string, Record<string, unknown>>)) {
       const name = `${schema}.${field}`;
       const isClear =
         of.enum || of.format || !['string', 'integer', 'number'].includes([of.type].flat()[0] as string);
-      // Give it an example, or its name one in src/api/documents/examples.ts.
+      // Give the field an example, or its name one in src/api/documents/examples.ts.
       if (!isClear) expect([name, Object.keys(of)]).toEqual([name, expect.arrayContaining(['example'])]);
       if (of.example !== undefined)
         expect([name, app.validator.violations(of, of.example)]).toEqual([name, undefined]);

@@ -39,7 +39,7 @@ describe('kill -9 of an API process under load', () => {
       's until a restarted process served': seconds(Math.max(...recoveries)),
     });
     expect(found).toEqual(INTACT);
-    // Only this fault happened: a killed process gives no answer at all. A busy machine may answer some with 503.
+    // A killed process does not answer at all. A busy machine may answer some requests with 503.
     expect(new Set([503, ...unanswered.map(({ status }) => status)])).toEqual(new Set([503, 0]));
   });
 });

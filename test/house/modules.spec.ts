@@ -128,7 +128,7 @@ function ownersOfTables(): Map<string, string> {
   return owners;
 }
 
-/** As people write them, and as `migration:generate` does. */
+/** Written by hand, and by `migration:generate`. */
 const tablesMadeBy = (migration: string): string[] =>
   [...migration.matchAll(/CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(?:"?public"?\.)?"?(\w+)"?/gi)].map(
     ([, table]) => table,

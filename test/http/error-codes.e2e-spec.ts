@@ -55,7 +55,7 @@ const ofCircle = async (path: string, fields?: Parameters<typeof addCircle>[3]):
   return answer;
 };
 const TERMS = `contribution=100&period=3600&joinBy=2026-03-02T00:00:00Z&members=0x${'0a'.repeat(20)},0x${'0b'.repeat(20)}`;
-/** Of the codes that no other test of `npm test` asks for. */
+/** Requests for the codes that no other test of `npm test` covers. */
 const PRODUCERS: Partial<Record<ErrorCode, () => Promise<Pick<Response, 'status' | 'body'>>>> = {
   calls_unknown: async () => {
     await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)

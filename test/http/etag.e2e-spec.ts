@@ -140,7 +140,7 @@ describe('ETag', () => {
     `/auth/nonce /texts/top-level-copy /health /health/live /metrics /pools /nope
     /example/answers/file /example/answers/stream /example/answers/buffer /example/answers/csv /example/answers/raw
     /example/answers/passthrough /example/answers/failed /example/answers/moved`.split(/\s+/),
-  )('is not on what is no successful enveloped read, which is never 304: %s', async (url) => {
+  )('is only on successful enveloped reads; other answers are never 304: %s', async (url) => {
     const { statusCode, headers } = await get(url, { 'if-none-match': '*' });
     expect([statusCode === 304, headers.etag]).toEqual([false, undefined]);
   });

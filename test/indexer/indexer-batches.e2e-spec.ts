@@ -128,7 +128,7 @@ describe('the last event of a vault', () => {
   let written: Written;
   afterEach(() => written.stop());
 
-  it('is that of its last log, so that one which was missed behind a sale is still news', async () => {
+  it('is that of its last log, so that an event missed after a sale is still new', async () => {
     const chain = new PaperChain();
     const vault = {
       contract: OTHER_CONTRACT,
@@ -151,7 +151,7 @@ describe('a block that is taken back', () => {
   let written: Written;
   afterEach(() => written.stop());
 
-  it('writes the tickets of the accounts that it names, and no others of the draw', async () => {
+  it('writes the tickets of its accounts, and no others of the draw', async () => {
     const chain = new PaperChain();
     const draw = { contract: LOTTERY, drawId: '1' };
     const bought = (i: number) =>
@@ -201,7 +201,7 @@ describe('a cursor that another process moved', () => {
   });
 });
 
-it('what receipts prove of a batch is kept with it, in stretches, and goes with its blocks', async () => {
+it('stores what receipts prove of a batch with it, in stretches, and removes it with its blocks', async () => {
   const chain = new PaperChain();
   for (let i = 0; i < 5; i += 1) chain.add();
   const written = await new Written().start(chain);

@@ -19,7 +19,7 @@ LatencyBudget${suffix} ${at}: ${count(200)} 0+100x1000; ${fast()} 0+75x1000
 not ErrorBudget${suffix} ${at} (within): ${count(200)} 0+10000x1000; ${count(503)} 0+5x1000
 not LatencyBudget${suffix} ${at} (within): ${count(200)} 0+1000x1000; ${fast()} 0+995x1000`;
 
-/** One a line: the alert, if it does `not` fire, when, why, and the series. A line that begins with a space goes on. */
+/** A case a line: the alert, whether it does `not` fire, when, why, the series. A leading space continues a line. */
 const TABLE = `${budgets('BurnsFast', '30m')}${budgets('Burns', '1h')}
 ${budgets('BurnsSlowly', '2h')}${budgets('WillBeGone', '4h')}
 not ErrorBudgetBurnsFast 30m (one at night): ${count(200)} 0+0.05x400; ${count(503)} 0x60 1x400

@@ -29,7 +29,7 @@ async function exported(user: SignedIn, limit = 500): Promise<Row[]> {
   return rows;
 }
 const remove = (user: SignedIn) => app.send({ method: 'DELETE', url: '/users/me', as: user });
-/** Has nothing of it done until the function is called that it gives, which does it all. */
+/** Blocks the work until the returned function is called, which lets all of it run. */
 function held(): () => Promise<void> {
   const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
   return async () => {

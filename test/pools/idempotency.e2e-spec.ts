@@ -120,7 +120,7 @@ describe('after a change of settings that refuses new pools as the first', () =>
   it.each<[string, string, Record<string, string>, Record<string, unknown>]>([
     ['a higher minimum', 'deposit_below_minimum', { MIN_DEPOSIT: `${TEN}0` }, {}],
     [
-      'a newer contract instead of the one that was asked for',
+      'a newer contract instead of the requested one',
       'validation_failed',
       { POOL_CONTRACTS: [...old, `cooperative=0x${'d'.repeat(40)}`].join() },
       { contract: CONTRACTS.cooperative },

@@ -170,7 +170,7 @@ describe('cancelling a pool', () => {
     await app.sql('DELETE FROM chain_events');
   });
 
-  it('is refused while a row of a module names it, and deletes nothing then', async () => {
+  it('is refused while a row of a module refers to the pool, and then deletes nothing', async () => {
     const { id } = await create();
     await app.sql('CREATE TABLE pool_notes (pool_id uuid REFERENCES pools)');
     await app.sql('INSERT INTO pool_notes VALUES ($1)', [id]);
@@ -242,7 +242,7 @@ describe('cancelling a pool', () => {
 describe('time', () => {
   const DAY_MS = 86_400_000;
   const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
-  /** A pool that was announced so long ago. */
+  /** A pool that was announced this long ago. */
   const announced = async (days: number, status = 'EXPIRED'): Promise<{ id: string; depositId: string }> => {
     const [id, depositId] = [uuidv7(), uuidv7()];
     await app.sql(
@@ -266,7 +266,7 @@ describe('time', () => {
       'INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, $3, now(), now())',
       [id, owner.address, newHash()],
     );
-  /** Of a process that has just started. */
+  /** A sweep of a process that has just started. */
   const process = (): ExpiredRows => {
     const rows = new ExpiredRows(app.nest.get(Database), { inc: () => undefined } as unknown as Counter);
     rows.register('pools', CANCEL_UNPAID, { ...UNPAID, batch: 2 });
@@ -277,7 +277,7 @@ describe('time', () => {
     (await app.sql<{ id: string }>('SELECT id FROM pools ORDER BY id')).map(({ id }) => id);
   const kept = async (): Promise<string[]> =>
     (await app.sql<{ id: string }>('SELECT id FROM cancelled_pools ORDER BY id')).map(({ id }) => id);
-  /** Up to when the indexer has read the chain. */
+  /** The time up to which the indexer has read the chain. */
   const reads = (time: Date): Promise<unknown> =>
     app.sql(
       `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
@@ -286,7 +286,7 @@ describe('time', () => {
     );
 
   beforeAll(async () => {
-    // Its own sweeps would come between.
+    // The service's own sweeps would interfere.
     await app.nest.get(ExpiredRows).onModuleDestroy();
     for (const id of await left()) await cancel(id);
     await app.sql('DELETE FROM cancelled_pools');
@@ -311,7 +311,7 @@ describe('time', () => {
     await told(go[1].depositId);
     expect(await process().sweep()).toBe(0);
     await reads(daysAgo(5));
-    // The indexer has not read what was paid in the last days.
+    // The indexer has not read payments of the last days.
     expect(await process().sweep()).toBe(2);
     await reads(new Date());
     expect(await process().sweep()).toBe(3);
@@ -321,7 +321,7 @@ describe('time', () => {
     expect(await app.sql('SELECT FROM submissions WHERE transaction_id = $1', [go[1].depositId])).toEqual([]);
   });
 
-  it('looks again after an hour at those that came late, and at no old ones', async () => {
+  it('checks late deposits again after an hour, but no old ones', async () => {
     const rows = process();
     await reads(new Date());
     await told((await announced(8)).depositId);
@@ -344,7 +344,7 @@ describe('time', () => {
     expect(await process().sweep()).toBe(1);
   });
 
-  it('forgets a cancelled pool after a month, once the ledger has what was paid until then', async () => {
+  it('forgets a cancelled pool after a month, once the ledger has all payments until then', async () => {
     const [APART, OTHER] = [CONTRACTS.lottery, CONTRACTS.cooperative];
     const cancelled = async (days: number, contract = OTHER): Promise<string> => {
       const id = uuidv7();

@@ -135,7 +135,7 @@ it('read-only sees what there is', async () => {
   ).toHaveLength(1);
 });
 
-describe('read-only holds nobody up', () => {
+describe('read-only blocks no other session', () => {
   const LOCKS = ['followed contracts', 'pool totals'].map(
     (name) => `SELECT pg_advisory_lock(hashtextextended('${name}', n)) FROM generate_series(0, 31) n`,
   );
@@ -156,7 +156,7 @@ describe('read-only holds nobody up', () => {
   const isLast = async (): Promise<boolean> =>
     (await app.sql(`SELECT FROM outbox o WHERE NOT ${READABLE}`)).length === 0;
 
-  it.each(HOLDING)('its session ends that has done this in a transaction: %s', async (text) => {
+  it.each(HOLDING)('its session ends after this in a transaction: %s', async (text) => {
     const [holding, reading] = [await reader(), await reader()];
     try {
       await holding.query('BEGIN');
@@ -178,7 +178,7 @@ describe('read-only holds nobody up', () => {
     }
   });
 
-  it('takes no lock where a superuser has given the rights, and the others take theirs', async () => {
+  it('can take no lock once a superuser has granted the rights, while the other roles can', async () => {
     await app.sql(privileges());
     for (const text of [
       ...LOCKS,
@@ -196,7 +196,7 @@ describe('read-only holds nobody up', () => {
         })
       ).status,
     ).toBe(201);
-    // The rights are as before where the owner gives them after that.
+    // The rights are unchanged if the owner grants them again.
     await query(urlAs(app.database.url, 'owner'), privileges());
     await expect(run('read_only', LOCKS[0])).rejects.toMatchObject(REFUSED);
   });

@@ -248,7 +248,7 @@ describe('slow reads', () => {
 
   it('are not those that only together take longer than the limit', async () => {
     await warm();
-    // So that no read alone takes as long, on a slow machine either.
+    // No single read takes this long, even on a slow machine.
     slow.limitMs = () => 1000;
     await Promise.all(range(40).map((i) => ask(SLEEP, `warm ${i}`, 0)));
     expect(await Promise.all(range(130).map((i) => ask(SLEEP, `user ${i}`, 40)))).toHaveLength(130);

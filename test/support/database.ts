@@ -180,7 +180,7 @@ export const OBJECTS = `
     AND (reloptions IS NOT NULL OR relacl IS NOT NULL)
   ORDER BY 1, 2, 3`;
 
-/** A connection of its own, which its caller ends. */
+/** A separate connection, which the caller closes. */
 export async function connectTo(connectionString: string, options: ClientConfig = {}): Promise<Client> {
   const client = new Client({ connectionString, ...options });
   await client.connect();

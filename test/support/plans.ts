@@ -11,7 +11,7 @@ export interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Has `query` carry the statement out. @returns the nodes of its plan, first the whole */
+/** Runs the statement by `query`. @returns the nodes of its plan, the root first */
 export async function planOf(
   query: (text: string, values?: unknown[]) => Promise<unknown[]>,
   text: string,

@@ -18,7 +18,7 @@ interface Call {
   value: string;
 }
 
-/** What an indexer has read is written by hand here; those of test/client/payments send calls to a chain. */
+/** These tests write indexed events by hand; those of test/client/payments send calls to a chain. */
 describe('calls', () => {
   const TOKEN = `0x${'7'.repeat(40)}`;
   const app = useApp();
@@ -96,7 +96,7 @@ describe('calls', () => {
     await app.sql('UPDATE chain_contracts SET minimum = 1');
   });
 
-  it('are not refused for what the ledger says while it lacks events of the contract alone', async () => {
+  it('are not refused because of the ledger while it lacks events of this contract alone', async () => {
     const { id } = await newPool();
     await addPosition(app, id, saver.address, { balance: 7, deposited: 7 });
     const asked = (): Promise<unknown[]> =>
@@ -113,14 +113,14 @@ describe('calls', () => {
     await app.sql('DELETE FROM chain_contracts_apart');
   });
 
-  it('take nothing out for an outsider whose deposit is announced only', async () => {
+  it('offer no withdrawal to an outsider whose deposit is only announced', async () => {
     const { id: poolId } = await app.createPool(stranger, { type: 'cooperative' });
     await addTransaction(app, { poolId, account: saver.address, status: 'PENDING' });
     for (const call of ['withdraw?amount=1', 'claim'])
       expect((await calls(poolId as string, call)).status).toBe(403);
   });
 
-  it('go to the contract of the pool, whichever new pools get', async () => {
+  it('go to the contract of the pool, even if new pools get another', async () => {
     const { id, depositId } = await newPool();
     await app.sql(`BEGIN; ${REPAIRING};
       UPDATE pools SET contract_address = '${CONTRACTS.lottery}' WHERE id = '${id}'; COMMIT`);

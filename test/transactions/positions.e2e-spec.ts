@@ -109,7 +109,7 @@ describe('at a block', () => {
     await app.sql('UPDATE chain_cursor SET applied_number = 12');
   });
 
-  it('is that of the last event of a contract that is read by itself', async () => {
+  it('is that of the last event of a detached contract', async () => {
     const time = '2026-03-01T09:00:00.000Z';
     await app.sql(
       `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,

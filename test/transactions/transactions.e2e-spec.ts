@@ -15,7 +15,7 @@ const LATER = Date.now() + 600_000;
 const later = (seconds: number): Date => new Date(LATER + seconds * 1000);
 
 describe('the list', () => {
-  it('has each with what the chain says of it, and without its receipt', async () => {
+  it('has each with its chain data, and without its receipt', async () => {
     const { id: poolId } = await app.createPool(owner, { members: [member.address] });
     const account = owner.address;
     const fields = { type: 'WITHDRAWAL', amount: '5', createdAt: later(1) } as const;

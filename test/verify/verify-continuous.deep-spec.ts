@@ -232,7 +232,7 @@ describe('continuous verification', () => {
       return (await covered()) === 1;
     });
     expect([await covered(), await differences(), logged.errors]).toEqual([1, {}, []]);
-    expect(logged.warnings.filter((line) => !line.endsWith(': too few endpoints tell'))).toEqual([]);
+    expect(logged.warnings.filter((line) => !line.endsWith(': too few endpoints report it'))).toEqual([]);
     expect(logged.warnings).not.toEqual([]);
   });
 

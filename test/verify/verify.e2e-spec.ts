@@ -61,8 +61,8 @@ it('finds and writes nothing where nothing is wrong', async () => {
   expect(await scene.changed()).toEqual([]);
 });
 
-describe('events of a block whose logs a node does not send at once', () => {
-  /** Refuses logs of more than one block, and these of the first with more than two; without receipts, or with some. */
+describe('events of a block whose logs do not fit into one answer', () => {
+  /** Refuses logs of several blocks, and those of the first block with more than two; with or without receipts. */
   const capped = (hasReceipts: boolean): AskedChain => {
     const answer = nodeOf(() => scene.chain);
     const receiptOf = (hash: string): unknown => {
@@ -101,12 +101,12 @@ describe('events of a block whose logs a node does not send at once', () => {
     const { number } = scene.chain.blocks.find(({ events }) => events.length > 2)!;
     await scene.corrupt(`UPDATE chain_events SET tx_hash = '0x1' WHERE amount = 33`);
     const { notChecked, listed } = await scene.verify(false, capped(false));
-    expect(notChecked).toContain(`events of block ${number}: the node does not tell`);
+    expect(notChecked).toContain(`events of block ${number}: the node sends no receipt`);
     expect(listed.map(({ kind }) => kind)).toContain('chain_events.tx_hash');
   });
 });
 
-it('names the topics of logs that the indexer passed over, and contracts whose events only an adapter knows', async () => {
+it('names the topics of unread logs, and contracts whose events only an adapter knows', async () => {
   await scene.corrupt(
     `UPDATE chain_contracts SET unread_topics = '{0x77}', adapter = 'class Clubs' WHERE type = 'lottery'`,
   );
@@ -114,7 +114,7 @@ it('names the topics of logs that the indexer passed over, and contracts whose e
   expect(completeness).toEqual({
     [POOLS_CONTRACT]: 'events complete by their numbers',
     [LOTTERY]:
-      'events complete by their numbers; what they say is not compared, only class Clubs knows it; ' +
+      'events complete by their numbers; only class Clubs knows their meaning, which is not compared; ' +
       'no method reads its logs with the topics 0x77',
   });
 });
@@ -180,7 +180,7 @@ it.each([
   },
 );
 
-describe('of three endpoints, of which the first lies', () => {
+describe('if the first of three endpoints lies', () => {
   const nodes: RpcNode[] = [];
   beforeAll(async () => {
     while (nodes.length < 3) nodes.push(await RpcNode.start(nodeOf(() => scene.chain)));
@@ -195,21 +195,21 @@ describe('of three endpoints, of which the first lies', () => {
     ['views', liars.views()],
     ['times', liars.times(100)],
     ['amounts', liars.amounts()],
-  ])('about %s, two are believed, and of the first two none', async (_, faults) => {
+  ])('about %s, the two others are believed; without the third endpoint none is', async (_, faults) => {
     nodes[0].faults = faults;
     expect(await asking(nodes)).toMatchObject({ complete: true, differences: {} });
     const two = await asking(nodes.slice(0, 2));
     expect(two).toMatchObject({ differences: {}, notChecked: ['chain: the endpoints do not agree'] });
   });
 
-  it('about its chain or is out, the others are asked', async () => {
+  it('about its chain, or is unavailable, the others are asked', async () => {
     for (const faults of [liars.branch(1), { http: () => 'drop' }] satisfies Faults[]) {
       nodes[0].faults = faults;
       expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, differences: {} });
     }
   });
 
-  it('about views, it is not believed alone while others lack the block', async () => {
+  it('about views, it is not believed while the others lack the block', async () => {
     nodes[0].faults = liars.views();
     for (const node of nodes.slice(1)) node.faults = { behind: () => 1 };
     const { number, hash } = scene.chain.head;
@@ -221,13 +221,13 @@ describe('of three endpoints, of which the first lies', () => {
     await expect(asked).rejects.toThrow(OtherBlock);
   });
 
-  it('about the unit of times, and alone, nothing is compared with it', async () => {
+  it('about the unit of times, and is the only one, nothing is compared with it', async () => {
     nodes[0].faults = liars.times(GENESIS * 1000);
     const { differences, notChecked } = await asking(nodes.slice(0, 1));
-    expect([differences, notChecked]).toEqual([{}, [expect.stringContaining('another unit than seconds')]]);
+    expect([differences, notChecked]).toEqual([{}, [expect.stringContaining('a unit other than seconds')]]);
   });
 
-  it('about what the ledger has wrong too, this is found', async () => {
+  it('about a value that is also wrong in the ledger, the difference is found', async () => {
     nodes[0].faults = liars.times(100);
     await scene.corrupt(`UPDATE chain_blocks SET time = time + interval '100 seconds' WHERE number > 0`);
     const { listed } = await asking(nodes);
@@ -286,7 +286,7 @@ it('reports that it could not check without a database, or when it is stopped', 
   expect(exitCode(stopped)).toBe(2);
 });
 
-it('reads what was given since the last trade of a vault a few times, not once for each', async () => {
+it("reads shares given since a vault's last trade in a few statements, not one for each", async () => {
   const { client } = scene.written;
   const [vault, from, to] = ['ee', 'aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`);
   await client.query('BEGIN');

@@ -8,7 +8,7 @@ import { Webhooks, crowd, looks } from '../support/events/webhooks';
 
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const webhooks = new Webhooks(app);
-/** Answers nothing before `release`. */
+/** Answers only after `release`. */
 let slow: Receiver;
 let quick: Receiver;
 let release: () => void;
@@ -16,7 +16,7 @@ let release: () => void;
 beforeEach(async () => {
   [slow, quick] = [await webhooks.receiver(), await webhooks.receiver()];
   release = slow.hold();
-  // Only those who have given up for another reason count, however long the test takes.
+  // Only requests that ended for another reason count, however long the test takes.
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
 });
 afterEach(() => jest.restoreAllMocks());
@@ -54,7 +54,7 @@ it.each<[string, Crowd]>([
   expect([slow.lost, slow.received.length <= most]).toEqual([0, true]);
 });
 
-it('at a host that they share, a stranger waits for one turn of each user at most, not of each webhook', async () => {
+it('at a shared host, a user waits for at most one turn of each other user, not of each webhook', async () => {
   const host = '127.0.0.9';
   const post = jest.spyOn(app.nest.get(WebhookClient), 'post');
   await crowd(app, { webhooks: 190, pending: 8, urlOf: (n) => `${slow.urlAt(host)}?${n}` });
@@ -65,14 +65,14 @@ it('at a host that they share, a stranger waits for one turn of each user at mos
   const urls = post.mock.calls.map(([url]) => url);
   const webhooksOf = (from: number, to: number): number[] =>
     urls.slice(from, to).map((url) => Number(url.split('?')[1]));
-  // Those that had to wait may have become slow meanwhile, which is another lane.
+  // Waiting webhooks may have moved to the slow lane meanwhile.
   const held = webhooksOf(0, 8);
   const turns = webhooksOf(8, urls.indexOf(quick.urlAt(host))).filter((webhook) => !held.includes(webhook));
   const users = new Set(turns.map((webhook) => Math.floor(webhook / 10)));
   expect(new Set(turns).size).toBe(users.size);
 });
 
-it('webhooks of one user take turns too, however much waits for each', async () => {
+it('webhooks of one user also take turns, however many deliveries wait for each', async () => {
   await crowd(app, { webhooks: 2, pending: 40, urlOf: (n) => `${quick.url}?${n}` });
   await until(() => quick.received.length === 80);
   const first = (webhook: number): number =>

@@ -279,7 +279,7 @@ describe('a crowd', () => {
   });
 });
 
-it('what is due is read in pages, of each user the first at each host that may get something', async () => {
+it('due webhooks are read in pages, the first of each user at each host with free slots', async () => {
   await crowd(4, 10);
   await app.sql(`UPDATE webhooks SET host = 'other.example' WHERE slot > 7`);
   await app.sql(`UPDATE webhooks SET status = 'DISABLED' WHERE slot = 7`);
@@ -316,7 +316,7 @@ it('what is due is read in pages, of each user the first at each host that may g
   await app.sql(`UPDATE webhooks SET network = '127.0.0' WHERE slot = 6`);
   expect(await read(['quick network 127.0.0'])).toEqual([{ ...first, slot: 5 }, other]);
   expect(await read(['slow host example.org'], 100, 'slow')).toEqual([{ ...first, slot: 7 }]);
-  // Each page is of one webhook, and none is passed over.
+  // Each page has one webhook, and none is skipped.
   expect(await read([], 1)).toHaveLength(9);
 });
 

@@ -71,7 +71,7 @@ export async function followBatch(
   for (;;) {
     const found = await run.within(batchHashes(run, call, trace));
     if (found !== 'unknown') knownAt = Date.now();
-    // A wallet that forgets its batches forgets one that is still on its way, too.
+    // A wallet that forgets its batches also forgets those that are still on their way.
     else if (Date.now() - knownAt > neverShownMs(run.options.droppedAfterMs))
       throw new TransactionDroppedError(call.name, trace.batch as Hash);
     const hashes = found === 'unknown' ? undefined : found;

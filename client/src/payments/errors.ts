@@ -25,7 +25,7 @@ export class DepositSubmittedError extends ApiError<'deposit_submitted'> {
     /** undefined while the wallet is still asked. */
     readonly hash: Hash | undefined,
   ) {
-    const message = `the deposit ${transactionId} is being paid: ${hash ?? 'the wallet is asked'}`;
+    const message = `the deposit ${transactionId} is being paid: ${hash ?? 'the wallet asks for confirmation'}`;
     super('deposit_submitted', 409, message, [], undefined, undefined);
   }
 }

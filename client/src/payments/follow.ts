@@ -19,7 +19,7 @@ const DROPPED_AFTER_MS = 120_000;
 /** Many nodes do not show what is pending; what one of them never showed gets this much more time. */
 const NEVER_SHOWN = 15;
 
-/** For how long something is looked for that no node and no wallet has shown, in milliseconds. */
+/** How long the client looks for a transaction or batch that no node and no wallet has shown, in milliseconds. */
 export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => droppedAfterMs * NEVER_SHOWN;
 
 export interface Followed {

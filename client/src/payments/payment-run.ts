@@ -111,7 +111,7 @@ async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<
 }
 
 /**
- * Waits until the service has seen a payment that is on the chain: it has its block, and a deposit that was announced.
+ * Waits until the service has seen a payment that is on the chain: its block, and the deposit if it was announced.
  * @returns what becomes of it: `sent` if the chain has taken its block back, undefined if it is not the same any more
  */
 export async function untilSeen(
@@ -127,7 +127,7 @@ export async function untilSeen(
     if (payment?.state !== state || payment.hash !== hash || payment.arrived) return undefined;
     try {
       const { data: health } = await context.api.GET('/health');
-      // A service of 1.0 does not say it.
+      // Version 1.0 of the service does not send it.
       const { block: applied = Infinity }: { block?: number | null } = health!;
       const isApplied = (applied ?? -1) >= block;
       if (isApplied && (id === undefined || !(await isPending(context.api, id)))) return 'done';

@@ -47,8 +47,8 @@ export type PaymentRequest =
  * - `wallet`: the wallet asks the person to confirm `step`.
  * - `sent`: the transaction `hash` of `step` is on its way.
  * - `mined`: a deposit that was announced is on the chain, and the service has not seen it yet.
- * - `done`: it is on the chain, and the service has seen a deposit that was announced; others once they have `arrived`.
- * - `failed`: like `done`, it stays in the list until it is dismissed, or others need its place.
+ * - `done`: it is on the chain. The service has seen announced deposits by then, other payments once they `arrived`.
+ * - `failed`: like `done`, it stays in the list until it is dismissed or pushed out by newer ones.
  * - `cancelled`: by the person, before it was sent. If the wallet sends it after all, it becomes `sent`.
  */
 export type PaymentState = 'checking' | 'wallet' | 'sent' | 'mined' | 'done' | 'failed' | 'cancelled';
@@ -70,9 +70,9 @@ export type Payment = PaymentRequest & {
   readonly startedAt: number;
   /** When `hash` was sent; since then it is on its way. */
   readonly sentAt?: number;
-  /** The transaction's, once it is on the chain. */
+  /** The transaction's block, once it is on the chain. */
   readonly block?: number;
-  /** The service has what it did, as it has all of `block`. What is not final yet, a reorganisation may take back. */
+  /** The service has applied `block`, and so this payment. A reorganisation may revert it until it is final. */
   readonly arrived?: true;
   /** Something in the wallet has to be changed back: its account, or its chain. */
   readonly attention?: 'account' | 'chain';

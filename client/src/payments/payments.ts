@@ -65,7 +65,7 @@ export class Payments {
 
   /** Calls back with the list, now and whenever it changes, in other tabs too. Returns a function that ends it. */
   subscribe(listener: (payments: readonly Payment[]) => void): () => void {
-    // Of an earlier visit, which ended before they had arrived.
+    // Payments of an earlier visit, which ended before they had arrived.
     void this.list().then((list) => {
       for (const each of list)
         if (each.state === 'done' && !each.arrived) void this.settle(each, undefined).catch(() => undefined);
@@ -236,7 +236,7 @@ export class Payments {
     if (state === 'sent') this.goOn(payment, wallet);
   }
 
-  /** What becomes of a payment on the chain, if it is still the same. */
+  /** Sets the state of a payment that is on the chain, if it is still the same. */
   private after(payment: Payment, state: 'done' | 'sent'): Promise<void> {
     return this.listed.change(payment.id, (stored) =>
       stored?.state === payment.state && stored.hash === payment.hash

@@ -41,7 +41,7 @@ export function Dashboard({
   const token = tokens.first;
   const { rounds, known } = useRounds(address, followed.follower, state);
   const paying = usePaying(session, tokens, (payment) => {
-    // Of some there are no events.
+    // Some payments cause no events.
     if (isOfCircle(payment)) rounds.read(payment.pool);
     if (payment.kind.endsWith('Compounding') || !state.live) followed.follower?.refresh();
   });

@@ -38,8 +38,8 @@ export interface Paying {
 }
 
 /**
- * What is being paid: by this page, in other tabs, and since before a reload.
- * @param onArrived is called once for each payment that the service has seen
+ * The payments of this page, of other tabs, and of the time before a reload.
+ * @param onArrived called once for each payment that the service has applied
  */
 export function usePaying(
   { address, payer }: Session,
@@ -125,7 +125,7 @@ export function usePaying(
       if (payment.arrived && !arrived.current.has(payment.id)) {
         arrived.current.add(payment.id);
         onArrived(payment);
-        // Done before this visit: its user has to see no more of it.
+        // Done before this visit, so the user need not see it again.
         if (old.current?.has(payment.id)) void client.payments.dismiss(payment.id);
       }
   }, [list]);

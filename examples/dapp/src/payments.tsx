@@ -183,7 +183,7 @@ function shortStatus({ payment, waits }: ShownPayment, token: Token | undefined)
       return 'sent';
     case 'mined':
     case 'done':
-      return payment.arrived ? resultText(payment, token) : 'on the chain, the service is catching up';
+      return payment.arrived ? resultText(payment, token) : 'on the chain; the service is catching up';
     case 'cancelled':
       return 'cancelled';
     case 'failed':

@@ -41,7 +41,7 @@ export function PoolCard({
   const claimable = BigInt(position?.claimable ?? 0);
   const isMine = ({ from }: { from: string }): boolean => from === address.toLowerCase();
   const others = pending !== undefined && !isMine(pending);
-  // An account's transactions are its owner's, and the first is announced with the pool.
+  // An account's transactions are those of its owner; the first is announced with the pool.
   const isOthers = isAccount && !pool.recentTransactions.some(isMine);
   const mayCancel = isCancellable(pool, address);
   const can = (call: Calls[number]): boolean => calls.includes(call);
@@ -86,7 +86,9 @@ export function PoolCard({
           <dd data-field="claimable">{amountText(claimable, token)}</dd>
         </div>
       </dl>
-      {isOthers && <p class="hint">The money here is its owner's, who alone pays in and takes out.</p>}
+      {isOthers && (
+        <p class="hint">The money in this pool belongs to its owner, who alone can deposit and withdraw.</p>
+      )}
       {!can('deposit') && !isOthers && (
         <p class="hint own-calls">
           Its contract <code title={pool.contractAddress}>{shortAddress(pool.contractAddress)}</code> has

@@ -54,7 +54,7 @@ export function Pools({
   positions: ReadonlyMap<string, Position>;
   /** The calls that the service builds for a pool. */
   callsOf: (pool: PoolItem) => Calls;
-  /** Whether its contract knows a pool as the account of its owner, who alone has its calls. */
+  /** Whether the contract knows the pool as its owner's account, so that its calls are for the owner alone. */
   isAccount: (pool: PoolItem) => boolean;
   rounds: KnownRounds;
   tokens: Tokens;

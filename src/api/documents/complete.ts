@@ -62,9 +62,9 @@ const PATH_PARAMETERS: Record<string, { description: string; example: string }> 
 };
 
 /**
- * Adds what can be derived: headers, the named errors of each status, examples of requests, errors and fields, and
- * descriptions of path parameters. What an endpoint states itself stays. Equal errors and path
- * parameters of operations become one.
+ * Adds derived parts: headers, the named errors of each status, examples of requests, errors and fields, and
+ * descriptions of path parameters. Values that an endpoint states itself stay. Operations share equal errors and path
+ * parameters.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const examples: Record<string, { summary: string; value: unknown }> = {};
@@ -154,11 +154,11 @@ const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase()
 const sorted = <T>(named: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(named).sort(([a], [b]) => a.localeCompare(b)));
 
-/** A response's name is its status and its errors. */
+/** The name of a shared response consists of its status and its errors. */
 const nameOf = (status: string, { content }: ResponseObject): string =>
   [STATUS_CODES[status]!.replace(/\W/g, ''), ...Object.keys(content?.[JSON_TYPE]?.examples ?? {})].join('_');
 
-/** Puts it among the shared ones, once. Different ones of one name are numbered. */
+/** Adds the value to the shared ones once. Different values with the same name are numbered. */
 function share<T>(section: string, base: string, value: T, shared: Record<string, T>): ReferenceObject {
   let name = base;
   for (let n = 2; name in shared && !isDeepStrictEqual(shared[name], value); n++) name = `${base}_${n}`;
@@ -166,7 +166,7 @@ function share<T>(section: string, base: string, value: T, shared: Record<string
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** Every error that counts toward a rate limit has the limit's headers. Of other answers the overview says so. */
+/** Errors that count toward a rate limit have the limit's headers. The overview describes those of other answers. */
 function headersOf(
   status: string,
   { content }: ResponseObject,
@@ -190,7 +190,7 @@ const WHILE_IN_PROGRESS: HeaderObject = {
 };
 const refTo = (header: string): ReferenceObject => ({ $ref: `#/components/headers/${header}` });
 
-/** Parameters of queries get no example: pages that fill in the examples would filter by them. */
+/** Query parameters get no example: pages that fill in the examples would filter by them. */
 function completed(
   path: string,
   parameter: ParameterObject,

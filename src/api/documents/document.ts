@@ -10,7 +10,7 @@ Sign in with an Ethereum wallet, create savings pools and look into them, read t
 
 **Start** by signing in: \`POST /auth/nonce\` with the address of the wallet, let the wallet sign an [EIP-4361](https://eips.ethereum.org/EIPS/eip-4361) message with that nonce, and send message and signature to \`POST /auth/verify\`. Its token is the bearer token of all other requests, for seven days.
 
-**Every answer** has an \`X-Request-Id\`, which names the request in the logs: the one that was sent, or a new one.
+**Every answer** has an \`X-Request-Id\`, which names the request in the logs: the value of the request, or a new one.
 
 **Paths** work with and without a leading \`/api\`.
 
@@ -18,7 +18,7 @@ Sign in with an Ethereum wallet, create savings pools and look into them, read t
 
 **Amounts** are strings of decimal digits in the smallest unit of the token: \`"25000000000000000000"\` is 25 tokens of 18 decimals. **Times** are ISO 8601 in UTC. **Addresses** in answers are in lower case; in requests case does not matter.
 
-**Rate limits** hold for each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` of an answer that counts say where you stand, the last in seconds until the window ends; after a 429, wait for the seconds in \`Retry-After\`.
+**Rate limits** apply to each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. An answer that counts has the limit in \`X-RateLimit-Limit\`, the remaining requests in \`X-RateLimit-Remaining\`, and the seconds until the window ends in \`X-RateLimit-Reset\`. After a 429, wait for the seconds in \`Retry-After\`.
 
 **Errors** are \`{"success": false, "error": …, "message": …, "code": …}\`, both texts the same, with \`details\` where fields are wrong. Tell them apart by \`code\`:
 

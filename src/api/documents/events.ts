@@ -83,7 +83,7 @@ export function addEvents(document: OpenAPIObject): OpenAPIObject {
     },
   });
   const repeated = { content: { 'application/json': { schema: refTo('ChallengeAnswer') } } };
-  // One schema of several topics.
+  // Several topics share this schema.
   const notice = (topic: string): object => ({
     example: { ...(exampleOf(refTo('WebhookNotice'), document) as object), topic },
   });
@@ -92,13 +92,7 @@ export function addEvents(document: OpenAPIObject): OpenAPIObject {
     ...Object.fromEntries(
       NOTICES.map((topic) => [topic, sent(topic, 'WebhookNotice', NOTICE_SAYS[topic], notice(topic))]),
     ),
-    challenge: sent(
-      'challenge',
-      'WebhookChallenge',
-      'Proves that the server wants what is sent',
-      {},
-      repeated,
-    ),
+    challenge: sent('challenge', 'WebhookChallenge', 'Proves that the server wants the events', {}, repeated),
   };
   return document;
 }

@@ -128,7 +128,7 @@ export class ClientConfig {
   @ApiProperty({
     ...ADDRESSES,
     description:
-      'Contracts that know a pool by its account: its calls are for its owner alone, 403 for members',
+      'Contracts that know a pool by its account. Its calls are for the owner alone, 403 for members',
   })
   contractsByAccount: string[];
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;

@@ -32,7 +32,7 @@ export class HealthReport {
     type: 'integer',
     nullable: true,
     description:
-      'The last block of the chain that the service has applied; null while it is unknown. Of a contract that is loading it may still lack events',
+      'The last block of the chain that the service has applied; null while it is unknown. Events of a contract that is loading may still be missing',
   })
   block: number | null;
 }

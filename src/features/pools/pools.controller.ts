@@ -119,7 +119,7 @@ export class PoolsController {
   @ApiData(CancelledPoolId, {
     summary: 'Cancel a pool that was never paid',
     description:
-      'Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. Nobody needs to: the service does so a week after the announcement of a deposit that has expired. A payment that arrives within 30 days after all brings it back as it was, where the contract names pools by their ids here; elsewhere none does, so it is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way, for 30 days if none comes: see DELETE /transactions/{id}/sent.',
+      'Removes a pool that was never paid, with its pending deposit, from the lists and totals of all users. For its owner alone; idempotent. The service also does this itself, a week after the announcement of a deposit that has expired. If the contract names pools by their ids here, a payment that still arrives within 30 days brings the pool back unchanged. At other contracts none does, so the answer is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way, for 30 days if none arrives: see DELETE /transactions/{id}/sent.',
     errors: ['invalid_json', 401, 403, 404, 'pool_not_empty', 'deposit_submitted', 413, 415, 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<CancelledPoolId> {

@@ -98,7 +98,7 @@ export class PoolsService {
     return new JsonText(readable(row).data);
   }
 
-  /** What the settings have against a new pool, and would not have had before they changed. */
+  /** The reason why the settings refuse a new pool. A repeated request may have passed before they changed. */
   private refusal(type: PoolType, contract: string, amount: string): ApiError | undefined {
     const { POOL_CONTRACTS } = this.chain;
     if (contract !== POOL_CONTRACTS.newest(type) && !POOL_CONTRACTS.furtherOf(type).includes(contract))
@@ -116,7 +116,7 @@ export class PoolsService {
 
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
-   * @param key makes a repeated request return the first answer for 24 hours, whatever the settings say since
+   * @param key makes a repeated request return the first answer for 24 hours, even if the settings have changed
    * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with
    * the key is running, and for a second pool at a contract that has one for each account, or is one; 422 when the key was
    * used for another request, or its pool was cancelled

@@ -213,7 +213,7 @@ export const CREATE_POOLS_ONCE = statement<
     SELECT unnest(pools) AS pool FROM made`,
 );
 
-/** The first answer to a request with the key, of the last 24 hours, and whether its pool was cancelled since. */
+/** The first answer to a request with the key in the last 24 hours, and whether its pool has been cancelled since. */
 export const FIRST_ANSWER = statement<
   { user: string; key: string },
   { requestHash: string; response: string; isCancelled: boolean }

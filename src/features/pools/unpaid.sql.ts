@@ -73,15 +73,15 @@ export const CANCEL_POOL = statement<
   chargedTo: 'caller',
 });
 
-/** SQL: up to when the ledger knows what was paid, but at contracts apart; null before it knows anything. */
+/** SQL: the time up to which the ledger knows payments, except at detached contracts; null before it knows any. */
 const KNOWN_UP_TO = `(SELECT least(now(), b.time) FROM ${LAST_BLOCK} b)`;
 const EXPIRY = { after: 'timestamptz', batch: 'integer' } as const;
 
 /**
- * Cancels pools for which nobody has paid a week after the announcement, or a month after it if a hash was told, as their
- * owners could. It looks at few expired deposits at a time, and only in a new process at those of more than two
- * months: pools that were paid otherwise keep theirs. A batch is few pools, because whoever makes a pool meanwhile waits
- * for its totals. They are locked first, in the order in which the indexer locks pools.
+ * Cancels pools that nobody has paid for a week after the announcement, or a month after it if a hash was submitted, as
+ * their owners could. It checks few expired deposits at a time. Only a new process checks those older than two months:
+ * pools that were paid in another way keep theirs. Batches are small, because requests that create a pool meanwhile
+ * wait for its totals. The pools are locked first, in the order in which the indexer locks them.
  */
 export const CANCEL_UNPAID = statement<ExpiryParameters, ExpiryResult>(
   'cancel_unpaid',
@@ -115,7 +115,7 @@ export const CANCEL_UNPAID = statement<ExpiryParameters, ExpiryResult>(
 );
 export const UNPAID = { batch: 20, after: '-infinity' };
 
-/** A payment that comes later still is a stray deposit, which whoever paid it can take out. */
+/** A payment after that is an unassigned deposit, which its payer can withdraw. */
 export const FORGET_CANCELLED = statement<ExpiryParameters, ExpiryResult>(
   'forget_cancelled',
   EXPIRY,

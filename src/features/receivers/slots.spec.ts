@@ -8,7 +8,7 @@ const sharer = (n: number, more: Partial<Waiting> = {}): Waiting => ({
   network: `network${n}`,
   ...more,
 });
-/** What one webhook gets that is due alone. */
+/** The slots of a webhook that alone is due. */
 const take = (slots: Slots, each: Waiting): number => slots.share([], [], [each])[0]?.slots ?? 0;
 /** Takes for all, in turn, until nobody gets anything. */
 function fill(slots: Slots, sharers: Waiting[]): number {
@@ -77,10 +77,10 @@ it('what was never sent to has no network, and shares none', () => {
 
 describe('turns', () => {
   const USERS = 30;
-  /** A lane where each webhook is due again when its turn ends, so that its owner never has nothing to send. */
+  /** A lane where each webhook is due again when its turn ends, so that every user always has something to send. */
   class Queue {
     readonly slots = new Slots();
-    /** Whose turns have begun, in this order. */
+    /** Webhooks whose turns have begun, in this order. */
     readonly begun: Waiting[] = [];
     private readonly due: Waiting[] = [];
     private readonly running: { webhook: Waiting; slots: number }[] = [];
@@ -94,7 +94,7 @@ describe('turns', () => {
       return added;
     }
 
-    /** Begins what can, as the sender does, and ends the turn that has gone on for longest. */
+    /** Begins all possible turns, as the sender does, and ends the longest running one. */
     step(): void {
       const now = ++this.clock;
       const full = this.slots.full();
@@ -117,7 +117,7 @@ describe('turns', () => {
       this.due.push({ ...ended.webhook, since: ++this.clock });
     }
 
-    /** The turns that begin before that of a webhook which waits, or will when its present turn has ended. */
+    /** The turns that begin before the next turn of a webhook, which may have to end its present one first. */
     before({ owner, host }: Waiting, meanwhile = (): void => undefined): Waiting[] {
       const isIt = (each: Waiting): boolean => each.owner === owner && each.host === host;
       while (!this.due.some(isIt)) this.step();
@@ -132,7 +132,7 @@ describe('turns', () => {
     }
   }
 
-  /** Four webhooks of each user, at places that all share, or at places of their own. */
+  /** Four webhooks of each user, with shared or separate hosts and networks. */
   const crowdOf = (shared: Partial<Waiting>): Waiting[] =>
     Array.from({ length: 4 * USERS }, (_, n) => sharer(n, { owner: `user${Math.floor(n / 4)}`, ...shared }));
   const mostOf = (turns: Waiting[]): number =>
@@ -145,7 +145,7 @@ describe('turns', () => {
   ];
 
   it.each(LANES.flatMap((lane) => SHARED.map(([where, shared]) => [lane, where, shared] as const)))(
-    'in %s, at %s, are of users: none has two before a stranger whose webhook becomes due',
+    'in %s, at %s, belong to users: no user has two before another user whose webhook becomes due',
     (lane, _, shared) => {
       for (const steps of [0, 7, 150]) {
         const queue = new Queue(lane);
@@ -160,7 +160,7 @@ describe('turns', () => {
     },
   );
 
-  it.each(LANES)('in %s: users who come later, and never end, are not before one who waits', (lane) => {
+  it.each(LANES)('in %s: an endless number of later users does not delay a waiting user', (lane) => {
     const queue = new Queue(lane);
     let users = 0;
     const add = (): Waiting => queue.add(sharer(users++, { host: 'shared', network: 'shared' }));
@@ -183,7 +183,7 @@ describe('turns', () => {
       expect(mostOf(queue.before(stranger).filter(({ host }) => host === 'shared'))).toBeLessThanOrEqual(1);
   });
 
-  it('are remembered only where somebody waits', () => {
+  it('are remembered only where users wait', () => {
     const queue = new Queue('quick');
     crowdOf({ host: 'shared' }).forEach((each) => queue.add(each));
     for (let n = 0; n < 50; n++) queue.step();
@@ -194,7 +194,7 @@ describe('turns', () => {
   });
 });
 
-it('no more challenges than a minute allows, and those that are answered do not count', () => {
+it('gives no more challenges than a minute allows, without counting answered ones', () => {
   const slots = new Slots();
   const at = (n: number): Waiting => sharer(n, { lane: 'challenge', host: 'the same' });
   const send = (n: number): number => {

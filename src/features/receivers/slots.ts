@@ -25,7 +25,7 @@ export interface Sharer {
   lane: Lane;
   owner: string;
   host: string;
-  /** null: nothing was sent there yet. */
+  /** null before anything was sent there. */
   network: string | null;
 }
 
@@ -47,33 +47,33 @@ const CHALLENGES_A_MINUTE = 10;
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Who may send now. In the second half of a lane, of a host's share and of a network's, only users get a slot who have
- * none there: a few users can fill the first half, and others still find one.
+ * Allocates slots for requests. In the second half of a lane, and of the share of a host or network, only users without
+ * a slot there get one: a few users can fill the first half, and others still get a slot.
  *
- * Where that is not enough for all, users take turns, whatever number of webhooks they have: a user waits since the last
- * turn, or since the webhook became due if that is later, and who has waited longest is next. So at most one turn of each
- * user who waits comes before a webhook that becomes due, and none of users who come later.
+ * If slots are scarce, users take turns, however many webhooks they have. A user waits since the last turn there, or
+ * since the webhook became due if that is later, and the user who has waited longest is next. When a webhook becomes
+ * due, at most one turn of each waiting user comes before it, and no turn of users who come later.
  */
 export class Slots {
   private readonly used = new Map<string, number>();
   private readonly challenges = new Pace(CHALLENGES_A_MINUTE);
-  /** Lanes, hosts and networks that somebody waits for: when the last turn there of each user began, oldest first. */
+  /** Lanes, hosts and networks with waiting users: when each user's last turn there began, oldest first. */
   private readonly crowded = new Map<string, Map<string, number>>();
 
-  /** Slots of a lane that nobody uses. */
+  /** Free slots of a lane. */
   room(lane: Lane): number {
     return SHARES[lane].all - this.usedBy(lane);
   }
 
-  /** Users, hosts and networks that get nothing now, each as its lane, what it is, and its name. */
+  /** Users, hosts and networks without free slots, each as lane, kind and name. */
   full(): string[] {
     const known = [...this.used.keys(), ...this.challenges.keys()];
     return [...new Set(known)].filter((key) => key.includes(' ') && this.isFull(key));
   }
 
   /**
-   * Gives slots to all that are due in these lanes, to the user who waits longest first, and to nobody twice before all
-   * had one turn. @param full what got nothing, so that its webhooks are not among them
+   * Gives slots to the due webhooks of these lanes, first to the user who has waited longest, and a second turn to a
+   * user only after all others had one. @param full users, hosts and networks whose webhooks were left out of `due`
    */
   share<W extends Waiting>(lanes: Lane[], full: string[], due: W[]): Turn<W>[] {
     const turns: Turn<W>[] = [];
@@ -84,7 +84,7 @@ export class Slots {
       if (slots > 0) {
         turns.push({ webhook, slots });
         had.add(userOf(webhook));
-      } else for (const key of placesOf(webhook)) if (this.isFull(key)) refused.add(key);
+      } else for (const key of sharedBy(webhook)) if (this.isFull(key)) refused.add(key);
     };
     const again: W[] = [];
     const waits = new Map(due.map((webhook) => [webhook, this.waitsSince(webhook)]));
@@ -98,9 +98,9 @@ export class Slots {
     return turns;
   }
 
-  /** Something is sent to a webhook since then: others are next. */
+  /** Records that a turn began at this time, so that other users are next. */
   began(sharer: Sharer, at: number): void {
-    for (const key of placesOf(sharer)) {
+    for (const key of sharedBy(sharer)) {
       const turns = this.crowded.get(key);
       if (!turns) continue;
       turns.delete(sharer.owner);
@@ -113,7 +113,7 @@ export class Slots {
     this.add(sharer, -slots);
   }
 
-  /** A challenge was answered, and does not count. */
+  /** Records that a challenge was answered, so that it does not count. */
   answered(sharer: Sharer): void {
     this.challenges.forget(...pacedOf(sharer));
   }
@@ -123,7 +123,7 @@ export class Slots {
     const { lane } = sharer;
     const { webhook, user } = SHARES[lane];
     let taken = Math.min(webhook, user - this.usedBy(userOf(sharer)));
-    for (const key of placesOf(sharer)) {
+    for (const key of sharedBy(sharer)) {
       const [used, share] = [this.usedBy(key), shareOf(key)];
       const isFirst = this.usedBy(`${key} user ${sharer.owner}`) === 0;
       taken = Math.min(taken, share - used, used < share / 2 ? share / 2 - used : isFirst ? 1 : 0);
@@ -134,7 +134,7 @@ export class Slots {
   }
 
   private waitsSince(webhook: Waiting): number {
-    const turns = placesOf(webhook).map((key) => this.crowded.get(key)?.get(webhook.owner) ?? -Infinity);
+    const turns = sharedBy(webhook).map((key) => this.crowded.get(key)?.get(webhook.owner) ?? -Infinity);
     return Math.max(webhook.since, ...turns);
   }
 
@@ -147,7 +147,7 @@ export class Slots {
   }
 
   private add(sharer: Sharer, slots: number): void {
-    for (const key of placesOf(sharer).flatMap((place) => [place, `${place} user ${sharer.owner}`])) {
+    for (const key of sharedBy(sharer).flatMap((shared) => [shared, `${shared} user ${sharer.owner}`])) {
       const used = this.usedBy(key) + slots;
       if (used > 0) this.used.set(key, used);
       else this.used.delete(key);
@@ -155,8 +155,8 @@ export class Slots {
   }
 }
 
-/** What users share. */
-const placesOf = ({ lane, host, network }: Sharer): string[] => [
+/** The keys of the lane, host and network that users share. */
+const sharedBy = ({ lane, host, network }: Sharer): string[] => [
   lane,
   `${lane} host ${host}`,
   ...(network === null ? [] : [`${lane} network ${network}`]),
@@ -164,7 +164,7 @@ const placesOf = ({ lane, host, network }: Sharer): string[] => [
 const userOf = ({ lane, owner }: Sharer): string => `${lane} user ${owner}`;
 const pacedOf = (sharer: Sharer): string[] => [userOf(sharer), `${sharer.lane} host ${sharer.host}`];
 const laneOf = (key: string): Lane => key.split(' ', 1)[0] as Lane;
-/** Of a lane, or of a user, host or network there. */
+/** The share of a lane, or of a user, host or network in it. */
 function shareOf(key: string): number {
   const [lane, what = 'all'] = key.split(' ', 2) as [Lane, keyof Shares | undefined];
   return SHARES[lane][what];
@@ -179,7 +179,7 @@ export class Pace {
 
   constructor(private readonly most: number) {}
 
-  /** Counts it for all keys, unless one of them has reached the limit. */
+  /** Counts once for all keys, unless one of them has reached the limit. */
   allows(...keys: string[]): boolean {
     if (keys.some((key) => this.isSpent(key))) return false;
     for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
@@ -196,12 +196,12 @@ export class Pace {
     return (this.counts.get(key) ?? 0) >= this.most;
   }
 
-  /** Those that were counted. */
+  /** All keys that were counted. */
   keys(): Iterable<string> {
     return this.counts.keys();
   }
 
-  /** Counts it no more. */
+  /** Reverts one count of each key. */
   forget(...keys: string[]): void {
     for (const key of keys) this.counts.set(key, Math.max(0, (this.counts.get(key) ?? 0) - 1));
   }

@@ -60,9 +60,9 @@ export class TransactionsController {
   @Post(':id/sent')
   @HttpCode(200)
   @ApiData(TransactionDetail, {
-    summary: 'Tell that the payment of a deposit was sent',
+    summary: 'Report a submitted deposit payment',
     description:
-      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing by itself, but if the transaction pays another amount into the pool, as where a contract keeps a fee, the deposit is confirmed with that amount. It ends when the deposit is on the chain, or when a final block has the transaction without a payment into the pool, or another with its sender and nonce. One that was dropped can still be mined; DELETE takes back what no node has shown. Of a deposit that is on the chain already the answer is the deposit as it is.',
+      'Stores the transaction hash of a deposit payment. For the account that pays, as soon as its wallet returns a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash replaces the first, as when a wallet speeds a transaction up; the same hash again changes nothing. A hash does not confirm the deposit. If the transaction pays another amount into the pool, as where a contract keeps a fee, the deposit is confirmed with that amount. `submitted` ends when the deposit is on the chain, or when a final block has the transaction without a payment into the pool, or another with its sender and nonce. A dropped transaction can still be mined; DELETE clears a hash that no node has shown. For a deposit that is already on the chain, the answer is the unchanged deposit.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   sent(
@@ -75,9 +75,9 @@ export class TransactionsController {
 
   @Delete(':id/sent')
   @ApiData(TransactionDetail, {
-    summary: 'Take back that the payment of a deposit was sent',
+    summary: 'Clear a submitted deposit payment',
     description:
-      'By the account that is to pay it. A hash that no node has shown is forgotten, and the deposit can be paid again; where the service has not looked for it yet, it does so within seconds, and `submitted` stays until then. If the transaction reaches the chain after all, it confirms the deposit all the same. A transaction that a node has shown may still be mined, so its `submitted` stays, and the service looks now whether a final block has it, failed, or another in its place.',
+      'Clears the transaction hash of a deposit payment, if no node has shown it; the deposit can then be paid again. For the account that pays. If the service has not looked for the hash yet, it does so within seconds, and `submitted` stays until then. A transaction that still reaches the chain confirms the deposit. A transaction that a node has shown can still be mined, so its `submitted` stays, and the service checks at once whether a final block has it, failed, or another in its place.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   takeBack(

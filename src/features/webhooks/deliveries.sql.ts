@@ -30,8 +30,8 @@ interface DuePage {
 }
 
 /**
- * The webhooks of each lane that are due, longest waiting first, of each user the first at each host, and none that gets
- * nothing now (see `Slots.full`). Reads at most `most` of a lane, after a place in it.
+ * The due webhooks of each lane, longest waiting first: the first of each user at each host, without those that can get
+ * no slot now (see `Slots.full`). Reads at most `most` of a lane, after a cursor.
  */
 export const DUE_WEBHOOKS = statement<
   { lanes: Lane[]; dues: string[]; ids: string[]; full: string[]; most: number },
@@ -127,9 +127,9 @@ interface Round {
 }
 
 /**
- * Stores the outcomes of the deliveries that were sent to a webhook together, unless a later attempt has begun, and what
- * follows for the webhook, which is due again behind its owner's others. One that is PAUSED goes on here too: each try
- * is a probe.
+ * Stores the outcomes of the deliveries that were sent to a webhook together, unless a later attempt has begun, and
+ * their effect on the webhook, which is due again behind its owner's others. This also holds for PAUSED webhooks: each
+ * attempt is a probe.
  */
 export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
   'finish_webhook_deliveries',

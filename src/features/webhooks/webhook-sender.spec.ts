@@ -12,7 +12,7 @@ const webhook = (lane: Lane, n: number, more: Partial<DueWebhook> = {}): DueWebh
   ...{ owner: `${lane}${n}`, host: `${lane}${n}`, network: null, since: 0 },
   ...more,
 });
-/** More than there are slots for, and one that is disabled. */
+/** More webhooks than there are slots, and a disabled one. */
 const webhooks = [
   ...Array.from({ length: 60 }, (_, n) => webhook('quick', n)),
   ...Array.from({ length: 20 }, (_, n) => webhook('challenge', n, { owner: 'one' })),
@@ -29,7 +29,7 @@ interface Values {
 
 /** A sender on a database where one statement always fails, if one is given, and nothing can be claimed. */
 class Bench {
-  /** What is due: a round reads all. */
+  /** The due webhooks: a round reads all pages. */
   pages: object[] = [PAGE];
   /** Where the pages of the last round began. */
   asked: Pick<Values, 'dues' | 'ids'>[] = [];
@@ -75,7 +75,7 @@ describe('WebhookSender', () => {
     },
   );
 
-  it('reads all pages before it gives slots, from the end of each, and gives none twice what comes twice', async () => {
+  it('reads all pages, each from the end of the last, before it gives slots, and serves a repeated webhook once', async () => {
     const bench = new Bench();
     const late = Array.from({ length: 60 }, (_, n) => webhook('quick', n, { since: 2 }));
     const early = webhook('quick', 99, { since: 1 });

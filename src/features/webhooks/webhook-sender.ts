@@ -32,7 +32,7 @@ const SLOW_MS = 2000;
 const FAILED_AT_ONCE = 300;
 /** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
-/** Where one statement does not read all that is due, the next look waits so many times as long as the last one took. */
+/** If one statement does not read all due webhooks, the next look waits this many times the last one's duration. */
 const CROWD_RESTS = 4;
 const START = { due: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
@@ -80,7 +80,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     this.poller.hurry();
   }
 
-  /** All that is due, however much that is: who is next can only be said of all. Each once, if it moves meanwhile. */
+  /** All due webhooks, since their order decides whose turn is next. Each comes once, even if it moves meanwhile. */
   private async find(lanes: Lane[], full: string[]): Promise<{ due: DueWebhook[]; now: number }> {
     const found = new Map<string, DueWebhook>();
     const begun = performance.now();

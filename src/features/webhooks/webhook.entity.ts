@@ -97,7 +97,7 @@ export class Webhook {
   @Column({ type: 'timestamptz', name: 'retry_at', precision: 3, default: '-infinity' })
   retryAt: Date;
 
-  /** Until then a process sends to it; in the past, when that ended. */
+  /** The end of the lease of the process that sends to it; in the past, the time when that ended. */
   @Column({ type: 'timestamptz', name: 'taken_until', precision: 3, default: '-infinity' })
   takenUntil: Date;
 

@@ -119,7 +119,7 @@ describe('an adapter', () => {
     expect(event).toMatchObject({ kind: 'Paid', seq: 1, ...nothing });
   });
 
-  it('may say what this version does not know, for it to be set aside', () => {
+  it('can return a kind that this version does not know, which is then set aside', () => {
     returned = () => ({ ...whole, kind: 'Moved' as never });
     expect(decode()(paid(1n), 0)).toMatchObject({
       kind: 'Moved',
@@ -129,7 +129,7 @@ describe('an adapter', () => {
     });
   });
 
-  it('that returns nothing has said so: of a numbered event the number is kept', () => {
+  it('can return nothing: the ledger keeps the number of a numbered event', () => {
     returned = (() => undefined) as unknown as typeof returned;
     const event = decode()(paid(1n), 0) as ChainEvent;
     expect(event).toMatchObject({ kind: '(nothing)', seq: 1, poolId: null, account: null, amount: null });
@@ -141,7 +141,7 @@ describe('an adapter', () => {
     expect(decoderOf(new Map([[CONTRACT, adapter]]))(paid(1n), 0)).toBeUndefined();
   });
 
-  it('is compared as the class whose methods it has, and not as one of the same name', () => {
+  it('is compared as the class that defines its methods, not as a class of the same name', () => {
     class Ours extends ERC4626 {}
     class Others extends Ours {
       override transfer(): undefined {}

@@ -25,7 +25,7 @@ export interface AdaptedEvent {
 /** What the indexer knows of the contracts of one kind. */
 export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views' | 'calls'> {
   className: string;
-  /** What `verify` compares its events as, or that only a class knows what they say. */
+  /** The contract as whose events `verify` compares these, or `class X` if only that class knows their meaning. */
   verifiedAs: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;
@@ -68,7 +68,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   return { className, verifiedAs, name, types, views, calls, poolsBy, isNumbered, events };
 }
 
-/** As the class says whose methods the object has: one that changes a method may change what an event means. */
+/** Goes by the class that defines the methods: one that changes a method may change the meaning of events. */
 function readerOf(instance: object): PoolContractOptions['verifiedAs'] {
   let prototype = Object.getPrototypeOf(instance) as object;
   while (Object.getOwnPropertyNames(prototype).length === 1)

@@ -97,14 +97,14 @@ describe('the reference adapter', () => {
     expect([...seen].sort()).toEqual(EVENTS.map(({ name }) => name).sort());
   });
 
-  it('says of another topic that no method reads it', () => {
+  it('reports that no method reads another topic', () => {
     const [item] = EVENTS;
     const word = `0x${'77'.repeat(32)}`;
     for (const topics of [[], [word], [word, ...encodeEventTopics({ abi: [item] } as never)]])
       expect(decodeLog({ ...PLACE, topics: topics as Hex[], data: '0x' }, 0)).toBe('unread');
   });
 
-  it('refuses a topic of ours with other parameters indexed, or data of another length', () => {
+  it('refuses a known topic with other indexed parameters or data of another length', () => {
     fc.assert(
       fc.property(logs, hex(32), fc.integer({ min: 1, max: 64 }), (log, word, cut) => {
         const { topics, data } = log;
@@ -117,7 +117,7 @@ describe('the reference adapter', () => {
         ];
         for (const change of foreign)
           expect(() => decodeLog({ ...log, ...change }, 0)).toThrow(
-            /^\w+ of 0x\w+ is not as ReferencePool\.\w+ knows it: block 16, transaction 0xc2/,
+            /^\w+ of 0x\w+ does not have the layout that ReferencePool\.\w+ expects: block 16, transaction 0xc2/,
           );
       }),
     );

@@ -50,8 +50,8 @@ const ID_LENGTH = 32;
 const ADDRESS_LENGTH = 42;
 
 /**
- * Reads logs by the adapters of their contracts. An event that its adapter fails at is read without any field, so that it
- * is set aside and stops no other. One that is laid out in another way may say anything: it stops its contract.
+ * Reads logs by the adapters of their contracts. If the adapter fails at an event, the event is read without any field,
+ * so that it is set aside and stops no other. An event with another layout could mean anything: it stops its contract.
  * @param adapters by the address of the contract
  */
 export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
@@ -66,7 +66,10 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
     const parameters = adapted.read(log);
     if (!parameters) {
       const where = `block ${Number(log.blockNumber)}, transaction ${log.transactionHash}`;
-      throw new UnreadableEvents(contract, `${name} of ${contract} is not as ${place} knows it: ${where}`);
+      throw new UnreadableEvents(
+        contract,
+        `${name} of ${contract} does not have the layout that ${place} expects: ${where}`,
+      );
     }
     const seq = number ? small(number(log, parameters)) : placeOf(log);
     try {

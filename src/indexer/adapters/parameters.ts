@@ -8,7 +8,7 @@ type ReadWord = (word: string) => unknown;
 
 /** How to read an event. */
 export interface Layout {
-  /** The parameters by name; undefined if the log is laid out in another way. */
+  /** The parameters by name; undefined if the log has another layout. */
   read: (log: Words) => Parameters | undefined;
   /** One that is a number. Not exact above 2^53, which no honest contract's count reaches. */
   numberAt: (name: string) => (log: Words, parameters: Parameters) => number;

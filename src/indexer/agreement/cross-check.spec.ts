@@ -48,7 +48,7 @@ describe('an endpoint that differs about a contract whose events are proven', ()
 
   it.each<[string, Stance, ChainEvent[]]>([
     [
-      'agrees where it counts its logs otherwise',
+      'agrees if it only counts its logs differently',
       'agrees',
       [event(1), event(0, { amount: '2' }), event(9, { contract: 'd' })],
     ],

@@ -76,7 +76,7 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
 
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
 
-/** Of an event of a contract without numbers, what receipts prove beside its place in the block. Nodes name transactions. */
+/** What receipts prove of an unnumbered event besides its position. Only nodes vouch for hashes of transactions. */
 const contentOf = (event: ChainEvent): string =>
   JSON.stringify({ ...event, txHash: '', logIndex: 0, seq: 0 });
 const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][] =>
@@ -85,7 +85,7 @@ const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][]
     .sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
 
 /**
- * These events in the places of the others, which are proven: some nodes count the logs of each transaction, or from 1.
+ * Gives these events the positions of the proven ones: some nodes count logs per transaction, or from 1.
  * @returns undefined if they are not the same events
  */
 export function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent[] | undefined {
@@ -98,7 +98,7 @@ export function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent
   });
 }
 
-/** Their batch with the events of these contracts, which are proven, in our places. @returns undefined if they differ */
+/** Their batch, with the proven events of these contracts at our positions. @returns undefined if the events differ */
 function placedAsOurs(
   theirs: BlockBatch,
   batch: BlockBatch,
@@ -128,7 +128,7 @@ export const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony
       : { ...each, stance: 'differs', claim: claimOf(each.batch) },
   );
 
-/** The same, where an endpoint differs only in how it counts the logs of contracts whose events are proven. */
+/** Turns a difference into agreement if the endpoint only counts the logs of proven contracts in another way. */
 export function countedAlike(each: Testimony, batch: BlockBatch, proven?: ReadonlySet<string>): Testimony {
   const { stance, batch: theirs } = each;
   if (!proven || stance !== 'differs' || theirs?.to.hash !== batch.to.hash) return each;

@@ -38,7 +38,7 @@ const later = (ms: number): unknown => jest.setSystemTime(Date.now() + ms);
 it.each([
   ['none', null],
   ['another one', { ...GENESIS, number: '0x7' }],
-])('an endpoint that sends %s as block 0 says that its chain is not supported', async (_, genesis) => {
+])('an endpoint that sends %s as block 0 is reported as an unsupported chain', async (_, genesis) => {
   const made = await endpoint('one', 1);
   made.identity = undefined;
   jest.spyOn(made.source.rpc, 'batch').mockResolvedValue(['0x1', genesis]);

@@ -147,7 +147,7 @@ export class RpcEndpoints {
     return this.reader.source.blocks(numbers);
   }
 
-  /** Headers by the vote of all; undefined where it accepts none. @throws RetryableChainError when nobody answers */
+  /** Headers by majority; undefined where there is none. @throws RetryableChainError when no endpoint answers */
   async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
     const heard = [this.reader, ...this.witnesses(this.reader)];
     const asked = heard.map(({ source }) => source.blocks(numbers, turn));

@@ -18,7 +18,7 @@ async function checkOf(proven: number): Promise<SequenceCheck> {
 it.each([
   ['between events', 9, 9],
   ['at their end', 8, 9],
-])('numbers that are missing %s are a gap', async (_, seq, count) => {
+])('missing numbers %s are a gap', async (_, seq, count) => {
   const check = await checkOf(0);
   const events = [{ contract: CONTRACT, seq }] as ChainEvent[];
   expect(() => check.check({ events, contracts: [CONTRACT], counts: [count] })).toThrow(SequenceGap);

@@ -12,7 +12,7 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Apart, ApartState, Ledger } from './contract-writer';
 import { Patience } from '#indexer/agreement/patience';
 
-/** Topics of a contract that are told by themselves: its code decides how many there are, and its callers may. */
+/** Topics of a contract that are reported individually: its code or its callers decide how many there are. */
 const MOST_TOPICS = 20;
 const NO_CODE = 'there is no contract at this address';
 
@@ -25,7 +25,7 @@ export class ContractStates {
   /** The contracts that the cursor stands for. */
   following: string[];
   readonly apart = new Map<string, Apart>();
-  /** By contract, the topics of logs that no method reads, as they were told since this process leads. */
+  /** By contract, the topics of unread logs that this process has reported since it began to lead. */
   readonly passed = new Map<string, Set<string>>();
   private readonly logger = new Logger('Contracts');
   private readonly patience: Patience;
@@ -65,7 +65,7 @@ export class ContractStates {
     this.patience.forgetAll();
   }
 
-  /** Counts logs that no method reads, and tells of each topic once. Call before the batch is applied. */
+  /** Counts logs that no method reads, and logs each topic once. Call before the batch is applied. */
   async passOver({ contracts }: Ledger, { unread = [] }: BlockBatch): Promise<void> {
     for (const { contract, topic } of unread) {
       const told = this.passed.get(contract) ?? new Set();
@@ -82,8 +82,8 @@ export class ContractStates {
   /**
    * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven
    * complete, the ledger lacks it, and the contract is read again from there. Otherwise the node left it out and is
-   * asked again; if that lasts, the contract is quarantined. The last one is only for events that cannot be read: of
-   * others that are wrong, the node is at fault then.
+   * asked again; if that lasts, the contract is quarantined. The last contract is quarantined only for events that
+   * cannot be read: if its events are wrong, the node is at fault.
    * @returns whether the contract is apart now
    */
   async broken(
@@ -96,7 +96,7 @@ export class ContractStates {
     const isGap = trouble instanceof SequenceGap;
     const missed = isGap ? await this.missed(cursor, reader, trouble) : undefined;
     const isUnreadable = trouble instanceof UnreadableEvents;
-    // Another endpoint may send others.
+    // Another endpoint may send readable events.
     if (isUnreadable) this.endpoints.failed(reader);
     else if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
     if (missed !== undefined) {
@@ -169,7 +169,7 @@ export class ContractStates {
     contract: string,
   ): Promise<Block> {
     const { seq, block: last } = this.sequence.lastOf(contract);
-    // The last event may have no row, as shares that a vault makes for itself.
+    // The last event may have no row, for example if a vault makes shares for itself.
     const kept = seq > 0 ? await writer.eventBlock(last) : undefined;
     const block = kept?.number ?? last;
     const [at, next] = await source.blocks([Math.max(block - 1, 0), block]);

@@ -90,7 +90,7 @@ export class ContractWriter {
     });
   }
 
-  /** Keeps that the contract has logs with this topic which no method reads. */
+  /** Records that the contract has logs with this topic that no method reads. */
   async keepUnread(contract: string, topic: string): Promise<void> {
     await this.client.query(KEEP_UNREAD, [contract, topic]);
   }
@@ -130,5 +130,5 @@ const JOIN_UNPROVEN = `
 const KEEP_UNREAD = `
   UPDATE chain_contracts SET unread_topics = unread_topics || $2::text
   WHERE address = $1 AND $2::text <> ALL (unread_topics)`;
-/** It is read again. Parameter: address. */
+/** For a contract that is read again. Parameter: address. */
 const FORGET_UNREAD = `UPDATE chain_contracts SET unread_topics = '{}' WHERE address = $1`;

@@ -140,7 +140,7 @@ export class Follower {
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const proven = sequence.proves(batch);
     const { marks, proven: byReceipts } = reading;
-    // Before the cursor moves on, which never comes back for them.
+    // Before the cursor moves on: it does not return to these logs.
     await this.contracts.passOver(lead, batch);
     const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
     this.window.moved(batch, cursor);

@@ -82,7 +82,7 @@ export class Recovery {
     return (await this.rewindTo(writer, cursor, ancestor)).cursor;
   }
 
-  /** The newest block of both chains, and the node's block above it. */
+  /** Finds the latest block that both chains have, and the node's block above it. */
   private async findAncestor(
     writer: EventWriter,
     source: Source,

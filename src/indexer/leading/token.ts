@@ -66,7 +66,7 @@ async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promis
   try {
     const found = new Map<string, string | null>();
     for (const name of TOKENS) {
-      // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the other.
+      // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the second.
       const asked = contracts.filter((contract) => !found.get(contract));
       const answers = await source.rpc.settled(asked.map((contract) => viewCall(contract, name)));
       if (!answers.every(isFinal)) return undefined;

@@ -37,7 +37,7 @@ export interface Standing {
   marks?: Marks;
   /** Whether the batch proves that no event is missing up to its end. */
   proven?: boolean;
-  /** Contracts of which receipts prove that no event is missing in the batch. */
+  /** Contracts for which receipts prove that no event is missing in the batch. */
   byReceipts?: ReadonlySet<string>;
   /** Whether the cursor moves, or is confirmed to be at the head. */
   progressed?: boolean;

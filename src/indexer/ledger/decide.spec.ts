@@ -64,7 +64,7 @@ describe('matching', () => {
     ]);
   });
 
-  it('takes the one whose payer has told the transaction otherwise, whatever has arrived, or for which it is stored', () => {
+  it('otherwise takes the one whose payer submitted the transaction, whatever the amount, or for which it is stored', () => {
     const told = (fields: object): PoolState['announced'][number] => ({ ...row('1'), ...fields });
     const paid = (amount: string, fields = {}): Item =>
       event('Deposited', amount, { txHash: '0x1', ...fields });

@@ -12,7 +12,7 @@ export interface Announced {
   account: string;
   /** The announced amount, in the token's smallest unit. */
   requested: string;
-  /** Of the transaction that its payer says has paid it. */
+  /** The transaction that its payer submitted as its payment. */
   hash?: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface PoolState {
   announced: Announced[];
 }
 
-/** An event, and what is already stored of its outcome, if anything. */
+/** An event, and its outcome if one is already stored. */
 export interface Item {
   event: ChainEvent;
   before?: EventOutcome;
@@ -182,9 +182,9 @@ export const COMPOUNDED = '636f6d706f756e640000000000000000';
 
 /**
  * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
- * public in the mempool. Otherwise the oldest one with the same account and amount, or else the one whose payer has told
- * this transaction, whatever has arrived: a payment that was told later is stored with its event (`TAKE_PAYMENTS`), and
- * no hash is kept. Yield that is paid in again pays none: its account did not send it.
+ * public in the mempool. Otherwise the oldest one with the same account and amount, or else the one whose payer
+ * submitted this transaction, whatever the amount. If the payer submitted the hash later, the deposit is stored with
+ * the event (`TAKE_PAYMENTS`) and no hash is kept. Compounded yield pays no deposit: its account did not send it.
  */
 function match({ event, transactionId }: Item, announced: Announced[]): Announced | undefined {
   const { ref, account, amount, txHash } = event;

@@ -16,7 +16,7 @@ const EVENTS = `
 
 export const DELETE_DRAWS = `
   DELETE FROM lottery_draws d USING ${WANTED} WHERE d.contract = w.contract AND d.draw_id = w.draw_id`;
-/** Parameter 3, here and below: the accounts that are meant, or null: all. */
+/** Parameter 3, here and below: the accounts to include; null means all. */
 export const DELETE_TICKETS = `
   DELETE FROM lottery_tickets t USING ${WANTED} WHERE t.contract = w.contract AND t.draw_id = w.draw_id
     AND ($3::text[] IS NULL OR t.account = ANY($3))`;

@@ -13,7 +13,7 @@ export interface Undone {
   contract: string;
   drawId: string | null;
   circleId: string | null;
-  /** Of events of draws. */
+  /** Set for events of draws. */
   account: string | null;
   outcome: EventOutcome;
   count: number;
@@ -68,7 +68,7 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
 
 /**
  * Computes draws again from all their events. Undoing single events gave wrong results in random tests.
- * @param accounts that have lost or gained events; null: any may have
+ * @param accounts that have lost or gained events; null if any account may have
  */
 export async function rebuildDraws(
   client: Client,

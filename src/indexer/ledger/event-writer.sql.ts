@@ -201,7 +201,7 @@ export const UNDO = {
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
   shares: TAKE_BACK,
   prices: `DELETE FROM share_prices WHERE block_number > $1 AND vault = coalesce($2::text, vault)`,
-  /** Rows, here and below: the number of events by outcome, and by draw and its account, or circle. */
+  /** Rows, here and below: the number of events by outcome, and by draw and account, or by circle. */
   events: `
     WITH gone AS (
       DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, circle_id, account, outcome)
@@ -239,7 +239,7 @@ export const MOVE_CURSOR = `
     progress_at = CASE WHEN $10 THEN now() ELSE progress_at END, finalized_number = $11
   WHERE block_hash = $7 AND epoch = $8`;
 
-/** Parameters: contracts, the first and the last block. A stretch that ends before them goes on. */
+/** Parameters: contracts, first and last block. Extends a stretch that ends just before the first block. */
 export const KEEP_PROOF = `
   WITH longer AS (
     UPDATE chain_proofs SET to_number = $3 WHERE contract = ANY($1::text[]) AND to_number = $2::bigint - 1 RETURNING contract

@@ -55,7 +55,7 @@ export class EventWriter {
     this.applier = new EventApplier(client, rules.lotteries);
   }
 
-  /** The last event of each contract that has events. The second row of a vault's log stands behind later logs. */
+  /** The last event of each contract with events, without second rows of vault logs, which sort after later logs. */
   async lastEvents(contracts: string[]): Promise<Map<string, LastEvent>> {
     const { rows } = await this.client.query<Record<'contract' | 'seq' | 'block', string>>(
       `SELECT contract, e.seq, e.block_number AS block FROM unnest($1::text[]) AS c(contract) CROSS JOIN LATERAL (

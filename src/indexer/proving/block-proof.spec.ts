@@ -183,7 +183,7 @@ describe('the proof of a block', () => {
       },
     ],
   ])(
-    'asks for receipts one by one where the list of a block is too %s, and for the list of the next',
+    'asks for receipts one by one if the list of a block is too %s, and asks for the list of the next block',
     async (_, refuse) => {
       const { header, receipts, events } = await block([[logOf(CONTRACT, 1n)], []], FULL_BLOOM);
       answers = [(method, i) => (method === 'eth_getBlockReceipts' ? refuse(method) : receipts[i])];

@@ -78,7 +78,7 @@ export class BlockProof {
     return { ...reading, batch: { ...batch, events }, proven };
   }
 
-  /** @returns the events, in the order of the receipts, and why nothing is proven */
+  /** @returns the events in the order of the receipts, and the reason if they are not proven */
   private async check(
     reader: WatchedEndpoint,
     batch: BlockBatch,
@@ -139,7 +139,7 @@ export class BlockProof {
     return undefined;
   }
 
-  /** Puts the contract's events of a block into the order of the receipts. @throws WrongEvents if they are others */
+  /** Puts the contract's events of a block into the order of the receipts. @throws WrongEvents if they differ */
   private placed(
     contract: string,
     header: RawHeader,
@@ -147,7 +147,7 @@ export class BlockProof {
     events: ChainEvent[],
   ): ChainEvent[] {
     const proven = eventsOf(contract, header, receipts, this.adapters.decode);
-    // Nobody can prove those outside, or that there are none.
+    // Nobody can prove events outside of transactions, or that there are none.
     const isOwn = (event: ChainEvent): boolean =>
       event.contract === contract &&
       event.blockNumber === Number(header.number) &&

@@ -1,14 +1,14 @@
 import { type Call, RetryableChainError, type Rpc, RpcError } from './rpc';
 
-/** A block with more transactions is not asked for one by one. */
+/** Receipts of blocks with more transactions are not asked for one by one. */
 const MOST_SINGLE = 500;
 
 const isList = (answer: unknown): answer is object[] =>
   Array.isArray(answer) && answer.every((each) => typeof each === 'object' && each !== null);
 
 /**
- * All receipts of a block, as the endpoint says: by one call, and then one by one, since an endpoint that leaves out
- * some may have each of them, and others can make a block too large for one answer. Nothing where it does not give them.
+ * All receipts of a block, according to the endpoint: first by one call, then one by one. An endpoint that leaves some
+ * out may still have each of them, and anyone can make a block too large for one answer. Yields nothing if both fail.
  */
 export async function* askReceipts(
   rpc: Rpc,

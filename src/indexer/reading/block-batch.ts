@@ -28,7 +28,7 @@ export interface BlockBatch {
 
 export interface UnreadLog {
   contract: string;
-  /** Its first; 'none' if it has none. */
+  /** The log's first topic; 'none' if it has none. */
   topic: string;
 }
 
@@ -40,7 +40,7 @@ export interface Plan {
 
 /** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
 export class NodeBehind extends RetryableChainError {}
-/** Why there is no such block: one above it that links to one below proves that the chain passes over its number. */
+/** Why a block is missing: if the block above links to the block below, the chain skips this number. */
 export const lacking = (
   number: number,
   below: Pick<Block, 'hash'> | undefined | null,
@@ -88,7 +88,7 @@ export function linkBlocks(
   if (blocks[0].parentHash !== after.hash) throw new ForkDetected(`a competing block ${numbers[0]} was seen`);
   if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
     throw new NodeBehind('the headers do not link');
-  // The time of `after` is what other endpoints have said: one that lied before must not make this one look wrong.
+  // The time of `after` came from other endpoints: if one of them lied, this endpoint must not seem wrong.
   if (!areInOrder(blocks.map(({ time }) => time))) throw new MalformedAnswer('times of blocks fall');
   return blocks;
 }
@@ -119,8 +119,8 @@ export function timesOf(logs: RawLog[], blocks: Block[]): number[] | undefined {
 
 /**
  * The logs of these contracts in a range of blocks, in chain order and without duplicates. Some nodes repeat, shuffle
- * or add logs, or send pending ones, which have no block. Some count the logs of each transaction from 0: two different logs
- * with one index have no order, and the answer is unusable. @throws MalformedAnswer
+ * or add logs, or send pending ones, which have no block. Some count the logs of each transaction from 0: if two
+ * different logs have the same index, their order is unknown and the answer is unusable. @throws MalformedAnswer
  */
 export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: number): RawLog[] {
   if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');

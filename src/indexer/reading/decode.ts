@@ -54,12 +54,12 @@ export interface ChainEvent {
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
 export const LATEST_TIME_S = Date.UTC(9999, 11, 31) / 1000;
 
-/** The kind of a numbered event in which nothing happened: the ledger keeps its number. No event of a contract can be called so. */
+/** The kind of a numbered event without effect, whose number the ledger keeps. No contract event can have this name. */
 export const NOTHING = '(nothing)' as Kind;
 
 /**
- * @returns undefined for an event that nobody wants to know of, or of a contract that is not ours
- * @throws UnreadableEvents for an event that is laid out otherwise than its adapter says
+ * @returns undefined for an event without effect, or of an unknown contract; 'unread' if no method reads its topic
+ * @throws UnreadableEvents for an event whose layout is not the one its adapter expects
  */
 export type DecodeLog = (log: RawLog, time: number) => ChainEvent | 'unread' | undefined;
 

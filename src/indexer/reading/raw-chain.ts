@@ -71,7 +71,7 @@ export function toBlock(raw: RawBlock): Block {
     throw new MalformedAnswer('the node sent an invalid block');
   if (isBeyondSeconds(timestamp))
     throw new MalformedAnswer(
-      `the node sends the times of blocks in another unit than seconds: ${Number(timestamp)}`,
+      `the node sends the times of blocks in a unit other than seconds: ${Number(timestamp)}`,
     );
   return {
     number: Number(number),

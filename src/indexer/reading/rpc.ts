@@ -259,7 +259,7 @@ export class Rpc {
   }
 }
 
-/** Whoever asks for logs asks for those of fewer blocks instead, and for the headers in the same request. */
+/** Requests with logs are not divided: callers ask for fewer blocks instead, with headers in the same request. */
 const isDivisible = (calls: Call[]): boolean =>
   calls.length > 1 && calls.every(([method]) => method !== LOGS);
 

@@ -42,7 +42,7 @@ export class Source {
   readonly range: RangeSize;
   private readonly emitters: string[];
   private readonly pinned: PinnedReads;
-  /** The end of a range that was not told in time. */
+  /** The end of a range for which no answer came in time. */
   private late?: number;
 
   constructor(
@@ -50,7 +50,7 @@ export class Source {
     readonly contracts: string[],
     private readonly decode: DecodeLog,
     caps?: Caps,
-    /** Whether an answer about the last blocks may take as long as one about others. */
+    /** Whether an answer about the latest blocks may take as long as one about older blocks. */
     private readonly isPatient = false,
   ) {
     this.range = new RangeSize(undefined, caps);
@@ -147,7 +147,7 @@ export class Source {
     }
   }
 
-  /** Others can make a single block too large for one answer, or too slow. Such a block is divided. */
+  /** Anyone can make a single block too large or too slow for one answer. Such a block is divided. */
   private async readPart(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
     const blocks = to - after.number;
     const isDivisible = blocks === 1 && this.contracts.length > 0;
@@ -166,8 +166,8 @@ export class Source {
   }
 
   /**
-   * The next block contract by contract, and those of which it is still too large from its receipts.
-   * @throws UnreadableEvents of a contract that cannot be read, if others can
+   * Reads the next block contract by contract. Contracts with too many logs in it are read from its receipts.
+   * @throws UnreadableEvents for a contract that cannot be read while others can
    */
   private async readDivided(after: Block, linked: boolean): Promise<BlockBatch> {
     const { contracts } = this;
@@ -190,7 +190,7 @@ export class Source {
       const isLarge = failures.some(
         ({ error: each }) => each instanceof RpcError && each.refusal.of === 'results',
       );
-      // Without either, the node gives no logs at all.
+      // If no contract can be read and none is too large, the node gives no logs at all.
       if (batches.length === 0 && !isLarge) throw error;
       const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, linked);
       if (!read)
@@ -215,7 +215,7 @@ export class Source {
     };
   }
 
-  /** The next block by its receipts; undefined if they cannot be had either. */
+  /** Reads the next block from its receipts; undefined if they are not available. */
   private async readReceipts(after: Block, linked: boolean): Promise<BlockBatch | undefined> {
     const to = after.number + 1;
     const calls = [headerCall(to), ...this.contracts.map((contract) => countCall(contract, to))];
@@ -226,7 +226,7 @@ export class Source {
     const hashes = header.transactions;
     for await (const receipts of askReceipts(this.rpc, header)) {
       const logs = new Map((receipts as Receipt[]).map((each) => [each.transactionHash, each.logs]));
-      // It has logs, as there were too many: without transactions the node hides them.
+      // The block had too many logs, so it must have transactions: a node that shows none hides them.
       if (!Array.isArray(hashes) || hashes.length === 0 || !hashes.every((hash) => logs.has(hash as string)))
         continue;
       const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), linked);

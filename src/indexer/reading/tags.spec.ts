@@ -47,9 +47,9 @@ describe('the tags of a node', () => {
   });
 
   it.each([
-    ['counts when the operator wants tags', 'finalized' as const, 100],
-    ['says nothing otherwise', 0, undefined],
-  ])('that are those of its head: %s', async (_, confirmations, expected) => {
+    ['counts when the operator configured tags', 'finalized' as const, 100],
+    ['is ignored otherwise', 0, undefined],
+  ])('on its head: %s', async (_, confirmations, expected) => {
     says.finalized = block(100);
     const tags = reader(confirmations);
     await tags.head();

@@ -21,7 +21,7 @@ export class TagReader {
 
   private readonly tags: Tag[];
 
-  /** @param confirmations unset: no tags are asked for */
+  /** @param confirmations if unset, no tags are requested */
   constructor(
     private readonly rpc: Rpc,
     private readonly confirmations?: Confirmations,
@@ -69,9 +69,9 @@ export class TagReader {
 const call = (tag: string): Call => ['eth_getBlockByNumber', [tag, false]];
 
 /**
- * Many nodes have no tags: they answer with an error, with null, or with the head, which says nothing unless the
- * operator wants tags, as on chains whose blocks are final at once. What is beyond the head is of another node behind
- * the same address, or a lie.
+ * Many nodes have no tags: they answer with an error, with null, or with the head. A tag on the head counts
+ * only if the operator configured tags, as on chains whose blocks are final at once. A block beyond the head comes from
+ * another node behind the same address, or is a lie.
  */
 function taggedBlock(answer: unknown, highest: number): Block | undefined {
   if (!answer || answer instanceof RpcError) return undefined;

@@ -103,7 +103,7 @@ export class WatchedEndpoint {
           'reading',
         );
         const first = genesis && toBlock(genesis);
-        // Some answer with another one.
+        // Some nodes answer with another block.
         if (first?.number !== 0)
           throw new RpcUnavailable(
             'the endpoint has no block 0: chains that begin with another one are not supported',

@@ -55,7 +55,7 @@ export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promi
     if (refusals.length > 0) {
       const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
       const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
-      // One block may be too large, without any fault of the endpoint.
+      // A single block can be too large; that is not the endpoint's fault.
       const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
       if (isPoorNow && instead.some(isObject)) rpc.lacksBlockReceipts = true;
       answers.push(...instead);

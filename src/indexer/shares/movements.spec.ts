@@ -211,10 +211,10 @@ describe('shares of a vault', () => {
   });
 });
 
-describe('shares that a vault makes or ends', () => {
+describe('shares that a vault mints or burns', () => {
   const NOBODY = `0x${'0'.repeat(40)}`;
   const VAULT = NOTHING.contract;
-  /** In one block, unless it is said. */
+  /** In one block by default. */
   const event = ([kind, poolName, account, shares, amount]: Step, blockNumber = 7): ShareEvent => ({
     ...{ ...NOTHING, kind, poolName, account, blockNumber, logIndex: 0, seq: 0 },
     ...{ shares: `${shares}`, amount: amount === undefined ? null : `${amount}` },
@@ -237,7 +237,7 @@ describe('shares that a vault makes or ends', () => {
       ['SharesBought b b 1 0', 'SharesBought a a 5 9'],
     ],
     [
-      'a fee of as many shares, for who has bought them',
+      'a fee of as many shares for their buyer',
       [made(A, 5n), made(A, 5n), bought(A, 5n, 9n)],
       ['SharesBought a a 5 0', 'SharesBought a a 5 9'],
     ],
@@ -246,6 +246,6 @@ describe('shares that a vault makes or ends', () => {
     ['what moves', [['SharesMoved', A, B, 5n]], ['SharesMoved a b 5 null']],
   ])('are %s', (_, steps, expected) => expect(left(...steps)).toEqual(expected));
 
-  it('are a fee if what was bought is of another block', () =>
+  it('are a fee if the purchase is in another block', () =>
     expect(withFees([event(made(A, 5n)), event(bought(A, 5n, 9n), 8)])).toHaveLength(2));
 });

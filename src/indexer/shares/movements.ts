@@ -15,15 +15,15 @@ export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; accou
 export const isShareKind = (kind: Kind): kind is ShareKind => Object.hasOwn(SHARE_KINDS, kind);
 export const isOfShares = (event: ChainEvent): event is ShareEvent => isShareKind(event.kind);
 
-/** A transfer from here makes shares, one to here ends them. */
+/** A transfer from this address mints shares, a transfer to it burns them. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
 /**
- * Shares are made and end with what was bought and sold, which tells all of it. What is left are fees that a vault takes in
- * shares, which have cost who gets them nothing, and shares that are given up for nothing. What a vault makes and ends for
- * itself, as some lock profits, is nobody's.
- * @param events of whole blocks. The same number of shares counts once for each time that it was bought or sold in one: by
- *   its transactions it could be told more closely, but of these the node alone says which they are
+ * Drops transfers that mint or burn shares together with a purchase or sale, which already describes them. The others
+ * are fees that a vault takes in shares, which cost their recipient nothing, and shares given up for nothing. Shares
+ * that a vault mints or burns for itself, as some do to lock profits, belong to nobody.
+ * @param events of complete blocks. Each purchase or sale in a block accounts for one transfer of as many shares.
+ *   Matching by transaction would be more exact, but only the node vouches for transaction hashes
  */
 export function withFees(events: ShareEvent[]): ShareEvent[] {
   const traded = new Map<string, number>();

@@ -18,7 +18,7 @@ export interface LedgerChain {
 }
 
 /**
- * What one endpoint says. `over`: in a final block the transaction failed, or paid nothing into the pool, or another
+ * What one endpoint reports. `over`: in a final block the transaction failed, or paid nothing into the pool, or another
  * transaction of its sender took its nonce. `open`: a node has it, and it may still pay the deposit.
  */
 export type Testimony =

@@ -15,10 +15,10 @@ const ROUND_MS = 5000;
 const NEXT_ACCOUNTS_MS = 500;
 
 /**
- * Looks at the hashes that payers have told of deposits which the ledger lacks, and takes those back that can no longer
- * pay one: whoever closed the page must be able to pay again. Of what the ledger has it confirms a deposit, if its hash
- * was told afterwards and the contract kept a part of it. It asks about a few at a time, while this process leads and is
- * synced, over a connection of its own: neither reading nor health depends on it.
+ * Checks the hashes that payers submitted for deposits which the ledger lacks, and forgets those that can no longer pay
+ * one: users who closed the page must be able to pay again. If the ledger already has the payment, because its hash was
+ * submitted afterwards and the contract kept a part of the amount, it confirms the deposit. It asks about a few at a
+ * time, while this process leads and is synced, over a separate connection: neither reading nor health depends on it.
  */
 @Injectable()
 export class SubmissionWatch extends SideLoop {
@@ -78,13 +78,13 @@ export class SubmissionWatch extends SideLoop {
   }
 
   /**
-   * After the endpoints were asked: so it misses no payment that they know of. Those that are due are of one account
-   * each, so no payment confirms two.
+   * Runs after the endpoints were asked, so that it misses no payment that they know of. At most one deposit of each
+   * account is due, so no payment confirms two.
    */
   private async takePayments(client: Client, due: string[]): Promise<void> {
     const { rows } = await client.query<{ pool: string }>(PAYMENTS, [due]);
     if (rows.length === 0) return;
-    // Whatever fails closes the connection, and so ends this.
+    // A failure closes the connection, and that rolls the transaction back.
     await client.query('BEGIN');
     await client.query(HOLD_CURSOR);
     await client.query(HOLD_POOLS, [rows.map(({ pool }) => pool)]);

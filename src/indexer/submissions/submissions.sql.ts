@@ -36,15 +36,15 @@ const due = (order: 'ASC' | 'DESC'): string => `
 /** By turns, so that neither a flood of new ones nor old ones without an end hold up the others of an account. */
 export const DUE = { oldest: due('ASC'), newest: due('DESC') };
 
-/** Row: `LedgerChain`. While nobody says which block is final, it is the lowest to which the indexer goes back. */
+/** Row: `LedgerChain`. Without finality, `final` is the lowest block to which the indexer goes back. */
 export const LEDGER_CHAIN = `
   SELECT c.applied_number::float8 AS applied, b.hash,
     greatest(least(c.applied_number, coalesce(c.finalized_number, c.block_number - ${WINDOW_BLOCKS})), 0)::float8 AS final
   FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number`;
 
 /**
- * Payments that were told after they had become deposits of their own, as their amounts are others. Parameter: ids of
- * announced deposits. Rows: of each the first that its transaction has paid into its pool for its account.
+ * Payments whose hashes were submitted after they had become separate deposits, as their amounts differ. Parameter: ids
+ * of announced deposits. Rows: for each, the first payment of its transaction into its pool for its account.
  */
 export const PAYMENTS = `
   SELECT d.id AS announced, d.pool_id AS pool, x.id, x.amount, x.tx_hash, x.block_number, x.log_index, x.confirmed_at,
@@ -57,8 +57,8 @@ export const PAYMENTS = `
     ORDER BY t.log_index LIMIT 1) x
   WHERE s.transaction_id = ANY($1::uuid[]) AND d.status <> 'CONFIRMED'`;
 /**
- * Confirms announced deposits by their payments. Parameter: their ids. Rows: those of the payments, which are removed
- * after it, as the balance without both could be below zero.
+ * Confirms announced deposits by their payments. Parameter: ids of the deposits. Rows: ids of the payments, which are
+ * removed afterwards, as the balance without both could be negative.
  */
 export const TAKE_PAYMENTS = `
   WITH paid AS MATERIALIZED (${PAYMENTS}), event AS (

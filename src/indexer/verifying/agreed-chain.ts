@@ -17,10 +17,9 @@ interface Asked {
 }
 
 /**
- * The chain as verification asks it: all endpoints that are well and have the ledger's block are asked, and an answer
- * counts that is accepted by the vote. In rounds it is asked at most so many calls, as batches are read and never twice,
- * and what is found counts for or against no endpoint as a reader. The command asks without a limit: an endpoint of its
- * own that does not answer rests for a while.
+ * The chain as verification asks it: all healthy endpoints that have the ledger's block are asked, and the answer of
+ * the majority counts. Each round has a limit of calls, which are never retried, and its results do not affect the
+ * choice of the reader. The command has no limit of calls, and rests endpoints that do not answer for a while.
  */
 export class AgreedChain implements CappedChain {
   private used = 0;
@@ -44,7 +43,7 @@ export class AgreedChain implements CappedChain {
     return this.asked.every(({ isPacked }) => isPacked);
   }
 
-  /** With a header before and one after them. */
+  /** Includes a header before and one after the values. */
   cost(values: number): number {
     return 2 + (this.isPacked ? Math.ceil(values / VIEWS_AT_ONCE) : values);
   }
@@ -60,7 +59,7 @@ export class AgreedChain implements CappedChain {
     );
   }
 
-  /** @throws OtherBlock, and Error when no endpoint answers, or there is no majority */
+  /** @throws OtherBlock, or Error when no endpoint answers or there is no majority */
   async ask(calls: Call[], at: AtCursor): Promise<unknown[]> {
     const asked = this.inRounds
       ? this.asked
@@ -83,25 +82,25 @@ export class AgreedChain implements CappedChain {
       throw (
         others.find((each) => each instanceof OtherBlock) ?? others[0] ?? new Error('no endpoint answers')
       );
-    // One that lacks the block has a vote: who alone has it proves nothing.
+    // An endpoint that lacks the block has a vote: a single endpoint that has it proves nothing.
     const lacking = others.filter((each) => each instanceof LackedBlock).map(() => undefined);
     return calls.map((_, i) =>
       this.judge([...answered.map((answers) => answers[i]), ...lacking], others.length > 0),
     );
   }
 
-  /** Endpoints that vote. The command would rather ask those that rest than none. */
+  /** Endpoints that vote. If all are resting, the command asks them anyway. */
   private heard(): WatchedEndpoint[] {
     const heard = this.endpoints.filter((each) => each.heard);
     return heard.length > 0 || this.inRounds ? heard : this.endpoints;
   }
 
-  /** What one endpoint answers while it has the block, and so all before it. */
+  /** The answers of one endpoint, if it has the block, and with it all earlier ones, before and after the calls. */
   private async atBlock(endpoint: WatchedEndpoint, calls: Call[], at: AtCursor): Promise<unknown[] | Error> {
     const before = await this.lacks(endpoint, at);
     if (before) return before;
     const answers = await this.settled(endpoint, calls);
-    // They may be of another branch.
+    // The answers may come from another branch.
     return answers instanceof Error ? answers : ((await this.lacks(endpoint, at)) ?? answers);
   }
 
@@ -130,7 +129,7 @@ export class AgreedChain implements CappedChain {
     }
   }
 
-  /** @param mayChange whether endpoints could not be heard that may be later */
+  /** @param mayChange whether some endpoints did not vote, but may do so later */
   private judge(said: unknown[], mayChange: boolean): unknown {
     const claims = said.map(claimOf);
     const accepted = acceptedClaim(claims, this.agree);
@@ -139,7 +138,7 @@ export class AgreedChain implements CappedChain {
     // None has it: null for a block, or an error.
     if (different.size === 0) return said[0];
     const isOne = different.size === 1;
-    const message = isOne ? 'too few endpoints tell' : 'the endpoints do not agree';
+    const message = isOne ? 'too few endpoints report it' : 'the endpoints do not agree';
     if (mayChange) throw new OtherBlock(message);
     // Some endpoints lack the state of an old block: this value is left out, and the walk goes on.
     if (isOne) return new Error(message);
@@ -150,7 +149,7 @@ export class AgreedChain implements CappedChain {
 
 class LackedBlock extends OtherBlock {}
 
-/** Nodes differ in the other fields that they send. */
+/** Compared fields. Nodes differ in the others that they send. */
 const HEADER = ['hash', 'parentHash', 'timestamp'];
 const LOG = ['address', 'topics', 'data', 'blockHash', 'transactionHash', 'logIndex'];
 const claimFrom = (answer: unknown, fields: string[]): string =>
@@ -159,7 +158,7 @@ const claimFrom = (answer: unknown, fields: string[]): string =>
 function claimOf(answer: unknown): string | undefined {
   if (answer === null || answer === undefined) return undefined;
   if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
-  // Of a receipt only its logs are asked for.
+  // Verification uses only the logs of a receipt.
   const logs = (answer as { logs?: unknown }).logs ?? answer;
   if (Array.isArray(logs))
     return logs

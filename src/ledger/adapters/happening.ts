@@ -136,8 +136,8 @@ interface ToShares {
   /** Shares of the account were given back; `amount` was paid out for them: what was paid in, and what it has earned. */
   SharesSold: OfShares & { amount: bigint };
   /**
-   * The holder has given shares to the account, with what was paid in for them. From the zero address, or to it, they are
-   * made or end: without another event of its block that they were bought or sold, for nothing.
+   * The holder has given shares to the account, with the amount that was paid in for them. A transfer from the zero
+   * address mints shares, one to it burns them; without a purchase or sale of them in its block, this is for nothing.
    */
   SharesMoved: OfShares;
 }

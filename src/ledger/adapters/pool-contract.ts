@@ -33,9 +33,9 @@ export interface PoolContractOptions {
    */
   calls?: OwnCalls;
   /**
-   * By which reader of its own `verify` compares what the events say: it has one for the contracts of this repository and
-   * one for vaults. A subclass without methods of its own is compared as the class that it extends; of other adapters,
-   * `verify` says that it compares places and balances alone.
+   * The independent reader by which `verify` compares the content of events: it has one for the contracts of this
+   * repository and one for vaults. A subclass without methods of its own is compared as the class that it extends. For
+   * other adapters, `verify` reports that it compares positions and balances alone.
    */
   verifiedAs?: 'ReferencePool' | 'Vault';
 }

@@ -83,7 +83,7 @@ async function ask(
   return answer.result;
 }
 
-/** Whether a block's time cannot be seconds, which are those of the year 5138 then. Some nodes send milliseconds. */
+/** Whether a block's time cannot be seconds: it would be in the year 5138. Some nodes send milliseconds. */
 export const isBeyondSeconds = (timestamp: unknown): boolean => Number(timestamp) >= 1e11;
 
 /**

@@ -159,7 +159,7 @@ export const REMOVE_OLD_SET_ASIDE = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('outbox_set_aside', 'created_at', `now() - interval '7 days'`),
 );
 
-/** A transaction with an id holds back all events, whoever has it open. See `end_holding_readers` in the migration. */
+/** An open transaction with an id holds back all events. See `end_holding_readers` in the migration. */
 export const END_HOLDING_READERS = statement<ExpiryParameters, ExpiryResult>(
   'end_holding_readers',
   { after: 'text', batch: 'integer' },

@@ -143,7 +143,7 @@ export const PAYLOADS = {
   'deposit.expired': [ExpiryPayload, 'No payment came in time. A late one still confirms the deposit'],
   'pool.cancelled': [
     PoolPayload,
-    'A pool was cancelled that was never paid. If a payment arrives within 30 days after all, `pool.created` comes again',
+    'A pool that was never paid was cancelled. If a payment still arrives within 30 days, `pool.created` comes again',
   ],
   'transaction.reverted': [
     RevertedPayload,

@@ -5,7 +5,7 @@ import { DatabaseClock } from './database-clock';
 
 describe('the clock of the database', () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
-  // An answer takes no time.
+  // Answers arrive instantly.
   beforeAll(
     () => void [Date, performance].forEach((clock) => jest.spyOn(clock, 'now').mockReturnValue(1e12)),
   );

@@ -15,7 +15,7 @@ import { Database } from './database';
 const SWEEP_MS = 10_000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
-/** How often a sweep starts at its beginning again, for rows that were locked or came late. */
+/** Interval after which a sweep starts over, for rows that were locked or came late. */
 const FROM_START_MS = 3_600_000;
 
 export interface ExpiryParameters {
@@ -26,7 +26,7 @@ export interface ExpiryParameters {
 export interface ExpiryResult {
   removed: number;
   reached: string | null;
-  /** Whether there may be others behind it, if a full batch does not say that. */
+  /** Whether more rows may follow, if a full batch does not show that. */
   more?: boolean;
 }
 
@@ -148,7 +148,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
 /**
  * A provider that has a table's expired rows removed: `providers: [expiring('nonces', REMOVE_EXPIRED_NONCES)]`.
  * @param statement of `removeExpired`
- * @param first another size of batches, and where a new process begins
+ * @param first another batch size, and the value after which a new process starts
  */
 export const expiring = (
   table: string,

@@ -40,7 +40,7 @@ describe('NestLogger', () => {
     expect(logged(() => 'called')).toMatchObject({ msg: 'called' });
   });
 
-  it('has levels, data, errors with their causes, and stacks', () => {
+  it('logs levels, data, errors with their causes, and stacks', () => {
     lines.length = 0;
     all.log('text', { extra: 2n });
     all.error('text', new Error('broken', { cause: new Error('deeper') }));

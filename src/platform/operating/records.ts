@@ -139,7 +139,7 @@ async function connected<Result>(url: string, work: (client: Client) => Promise<
   const client = new Client({
     connectionString: url,
     application_name: 'operator',
-    // An operator waits longer than a request: without a record nothing begins.
+    // An operator can wait longer than a request: nothing starts without a record.
     connectionTimeoutMillis: 10_000,
     statement_timeout: 5000,
   });

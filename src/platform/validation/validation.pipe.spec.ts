@@ -26,7 +26,7 @@ class Undecorated {
 }
 
 const take = (metatype: new () => object, value: unknown, data?: string): Promise<any> =>
-  // Refuses at once what is no object.
+  // Refuses anything but an object at once.
   Promise.resolve().then(() => new DtoPipe().transform(value, { type: 'body', metatype, data }));
 const refused = (...fields: string[]): object => ({
   details: fields.map((field) => expect.objectContaining({ field })),

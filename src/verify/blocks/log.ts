@@ -27,7 +27,7 @@ const LAST_SECOND = BigInt(Date.UTC(9999, 11, 31) / 1000);
 const ZERO = /^0x0+$/;
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-/** Seconds, as they are stored. */
+/** The time in seconds, as it is stored. */
 export const timeOf = (timestamp: string): string => BigInt(timestamp).toString();
 const uuid = (bytes: string): string =>
   bytes.slice(2).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

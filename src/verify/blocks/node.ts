@@ -21,14 +21,14 @@ interface Wrong {
 
 /** Blocks that are asked for at once, each by its header and its logs. */
 const MOST_BLOCKS = 200;
-/** No time of a block in seconds: that would be the year 5138. */
+/** A block time of this size cannot be seconds: that would be the year 5138. */
 const NO_SECONDS = 1e11;
-/** After so many blocks whose logs a node does not give, it is not asked for those of others. */
+/** After this many blocks without readable logs, verification does not ask for those of further blocks. */
 const MOST_UNREADABLE = 100;
 
 /** Compares the events and blocks that were read with what a node says of them now. */
 export class NodeComparison extends ChainComparison {
-  /** Blocks whose logs cannot be had. */
+  /** Blocks whose logs are not available. */
   private readonly unreadable = new Set<string>();
 
   /** @returns where to go on, or undefined at the end. @throws NotComparable */
@@ -101,9 +101,9 @@ export class NodeComparison extends ChainComparison {
   }
 
   /**
-   * The logs of blocks, each with the events of it that are stored. Those that do not fit into one answer are asked for
-   * block by block, and what is still too large by the transactions of the events. What cannot be had is left out, and
-   * said.
+   * The logs of blocks, each given by its stored events. Logs that do not fit into one answer are requested block by
+   * block, and those of blocks that are still too large by the transactions of the events. Blocks whose logs are not
+   * available are left out and reported.
    */
   private async logsOf(cursor: AtCursor, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
     const found = new Map<string, RawLog[]>();
@@ -130,7 +130,7 @@ export class NodeComparison extends ChainComparison {
         continue;
       }
       this.unreadable.add(block);
-      const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node does not tell'}`;
+      const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node sends no receipt'}`;
       if (this.unreadable.size > MOST_UNREADABLE) throw new NotComparable(reason);
       this.findings.skip(reason);
     }
@@ -156,14 +156,14 @@ export class NodeComparison extends ChainComparison {
     return new Map(differing);
   }
 
-  /** Answers of nodes that have the cursor's block, and so all before it. */
+  /** Answers of nodes that have the cursor's block, and with it all earlier ones. */
   private async askAt(cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
     const answers = await this.endpoints.ask(calls, cursor);
     answers.forEach((answer, i) => {
       if (answer instanceof Error) throw new NotComparable(answer.message);
       if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
       if (Number((answer as Partial<Header>).timestamp) >= NO_SECONDS)
-        throw new NotComparable('the node sends the times of blocks in another unit than seconds');
+        throw new NotComparable('the node sends the times of blocks in a unit other than seconds');
     });
     return answers;
   }

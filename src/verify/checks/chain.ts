@@ -18,7 +18,7 @@ type Choose = (all: Question[]) => Question[];
 type Accounts = [after: string, most: number | null, only: string[] | null];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
-/** No endpoint has the cursor's block, or those that have it need others to tell who lies. Later they may. */
+/** No endpoint has the cursor's block, or too few have it to decide which is right. This may change later. */
 export class OtherBlock extends Error {}
 
 /** The endpoints of the chain. */
@@ -26,7 +26,7 @@ export interface AskedChain {
   /**
    * Asks those that have the ledger's block, before and after the calls.
    * @returns for each call its answer, or an Error
-   * @throws OtherBlock, and other errors when nobody answers or nobody knows who is right
+   * @throws OtherBlock, or other errors when no endpoint answers or there is no majority
    */
   ask(calls: Call[], at: AtCursor): Promise<unknown[]>;
 }

@@ -1,7 +1,7 @@
 import { eventsAbi } from '#verify/contract/events.abi';
 import { UNNUMBERED, ofName, standIn } from '#verify/contract/names.sql';
 
-/** The kinds of events that name a pool, a draw, or a circle of a pool. In some that are numbered nothing happened. */
+/** The kinds of events that name a pool, a draw, or a circle of a pool. Some numbered events have no effect. */
 const kindsOf = (id: 'poolId' | 'drawId' | 'circleId'): string =>
   eventsAbi.flatMap(({ name, inputs: [first] }) => (first.name === id ? `'${name}'` : [])).join(', ');
 const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NULL AND e.kind IN (${kindsOf('poolId')})

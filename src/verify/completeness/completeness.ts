@@ -14,12 +14,12 @@ const PROVEN_BLOCKS = `
   CROSS JOIN chain_cursor u ORDER BY 1`;
 
 /**
- * Of contracts of which only a class of the indexer knows what the events say, and of those with logs that it passed over.
- * Parameter: contracts. Row: contract, what to tell beside the rest.
+ * Notes about contracts whose events only a class of the indexer understands, and about those with unread logs.
+ * Parameter: contracts. Row: contract, the text to append to its report.
  */
 const NOTES = `
   SELECT address AS contract, max(concat(
-    CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; what they say is not compared, only ' || adapter || ' knows it' END,
+    CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; only ' || adapter || ' knows their meaning, which is not compared' END,
     CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END
   )) AS notes FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1`;
 
@@ -30,9 +30,10 @@ interface ProvenBlocks {
 }
 
 /**
- * Tells of each contract how it is known that no event of it is missing: by its numbers, which were compared, or by the
- * headers and receipts that the indexer has proven its blocks by. Of other blocks only the endpoints' agreement says so.
- * Logs that no method reads are no events: they are named beside that, and so is where nobody compares what events say.
+ * Reports for each contract how it is known that none of its events is missing: by its numbers, which were compared, or
+ * by the headers and receipts with which the indexer has proven its blocks. For other blocks there is only the
+ * endpoints' agreement. Logs that no method reads are not events: the report names them, and events whose meaning is
+ * not compared.
  */
 export async function tellCompleteness(
   client: Client,

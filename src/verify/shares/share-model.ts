@@ -46,9 +46,9 @@ const poolsOf = (...parts: (Part | undefined)[]): string[] => [
  *     part(n) = cost * n / shares               rounded down; 0 for no shares
  *     worth(n)                                  at the last trade of the vault, with what that may have been rounded by
  *
- * What was paid for no shares is no event. Of more shares than there are, nothing is known, and the event stays as it was
- * read. The shares and the cost that others have given are taken as stored: the account that gave them tells whether they
- * are right.
+ * A payment for no shares is not an event. An event about more shares than there are stays as it was read, since
+ * nothing is known of them. Shares and cost received from other accounts are taken as stored: the check of the giving
+ * account finds out whether they are right.
  *
  * This arithmetic also stands in src/indexer/shares/movements.ts: a change to one is a change to both. They share no code
  * on purpose.

@@ -28,9 +28,9 @@ const part = (row: string): string =>
   `CASE WHEN ${row}.kind IS NOT NULL THEN json_build_object('id', concat_ws(' ', ${row}.block_number, ${row}.log_index),
     'kind', ${row}.kind, 'shares', ${row}.shares::text, 'amount', coalesce(${row}.amount, 0)::text, 'pool', ${row}.pool_id) END`;
 
-/** SQL: what was paid by the log whose first row is `t`, and whose second one, if it has one, is `y`. */
+/** SQL: the amount paid by the log whose first row is `t` and whose second row, if any, is `y`. */
 const PAID = 't.amount + coalesce(y.amount, 0)';
-/** SQL: whether that tells the price of shares. Of less than a thousand units, or shares bought, rounding hides it. */
+/** SQL: whether it shows the price of shares. Rounding hides it below a thousand units, or shares bought. */
 const IS_TRADE = `${PAID} >= 1000 AND CASE t.kind WHEN 'Deposited' THEN y.kind IS NULL AND t.shares >= 1000
   WHEN 'Withdrawn' THEN y.kind = 'YieldClaimed' AND t.shares > 0 ELSE false END`;
 const SECOND_ROW = `y.contract = t.contract AND y.seq = t.seq + ${SECOND}`;

@@ -36,7 +36,7 @@ export function toldByVault(
     const { eventName, args } = decodeEventLog({ abi, topics, data: log.data });
     if (eventName === 'Deposit') return bought(ofAccount(args.owner), args.assets, args.shares);
     if (eventName === 'Withdraw') return sold(row, ofAccount(args.owner), args.assets, args.shares);
-    // Without such an event, shares are made and end for nothing.
+    // Without such an event, shares are minted and burned for nothing.
     if (args.from === zeroAddress) return bought(ofAccount(args.to), 0n, args.value);
     if (args.to === zeroAddress) return sold(row, ofAccount(args.from), 0n, args.value);
     return given(row, ofAccount, args);

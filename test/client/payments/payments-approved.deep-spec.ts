@@ -42,7 +42,7 @@ describe('a token with permits', () => {
   });
 
   const approved = ['eth_sendTransaction', 'eth_sendTransaction'];
-  /** The node says of the account, or of all others, that this is their code. */
+  /** The node reports this code for the account, or for all others. */
   const codeIs = (code: string, isAccount: boolean) => (): void => {
     wallet.answers.eth_getCode = ({ params: [address] }, next) =>
       (address.toLowerCase() === saver.account.address.toLowerCase()) === isAccount ? code : next();
@@ -56,7 +56,7 @@ describe('a token with permits', () => {
     ['the wallet cannot sign it', () => wallet.without(SIGN), [SIGN, ...approved]],
     ['the account is a contract', codeIs('0x6001', true), approved],
     ['the contract is older than permits', codeIs('0x6001', false), approved],
-    ['the domain is not what the token says', domainIs(() => zeroHash), approved],
+    ["the domain differs from the token's", domainIs(() => zeroHash), approved],
     ['the token has none', domainIs(() => Promise.reject(reverted)), approved],
     [
       'somebody else has signed',
@@ -155,14 +155,14 @@ describe('a wallet that sends several calls as one', () => {
       };
     });
 
-    it('is believed by the chain', async () => {
+    it('is confirmed by the chain', async () => {
       const { id, depositId } = await newPool();
       const [{ transactionHash }] = await client.pay(id, { transaction: depositId, wallet });
       expect(looked).toBeGreaterThan(1);
       expect(await client.transactions.confirmed(depositId)).toMatchObject({ txHash: transactionHash });
     });
 
-    it('is dropped if the chain never has it', async () => {
+    it('is dropped if it never reaches the chain', async () => {
       const { id } = await newPool();
       wallet.answers.wallet_getCallsStatus = () =>
         Promise.reject(Object.assign(new Error('no such batch'), { code: 5730 }));

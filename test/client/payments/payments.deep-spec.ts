@@ -95,7 +95,7 @@ it('buys tickets', async () => {
   await until(() => arrived(client));
   const { data } = await client.lottery.mine();
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
-  // A page that was left before.
+  // A payment of a page that was closed before.
   const payments = memoryPayments();
   await payments.put({ ...bought, arrived: undefined });
   const later = bench.client({ tokens: client.tokens, payments });

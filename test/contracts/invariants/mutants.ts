@@ -1,4 +1,4 @@
-/** A mistake that somebody could make in the contracts: what stands there, and what is written instead. */
+/** A possible mistake in the contracts: the correct text, and its replacement. */
 export interface Mutant {
   name: string;
   contract: 'SavingsPool' | 'LotteryPool' | 'RotatingPool';

@@ -7,7 +7,7 @@ const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const poolId = POOL.replaceAll('-', '');
 const inPool = { poolId, account: SAVER };
 const draw = { contract: LOTTERY, drawId: '1' };
-/** What the adapter of another version gives: decisions and statements of this one do not know its kinds. */
+/** Events from an adapter of another version, whose kinds the decisions and statements of this one do not know. */
 const UNKNOWN = [
   { kind: 'Moved', ...inPool, amount: '50' },
   { kind: 'Paused', poolId },
@@ -15,7 +15,7 @@ const UNKNOWN = [
   { kind: 'DrawPostponed', ...draw, drawTime: GENESIS + 99 },
 ] as unknown as Sketch[];
 
-/** Two blocks; in the second one those of kinds that only a newer adapter gives are between others. */
+/** Two blocks; in the second one, kinds that only a newer adapter gives are between other events. */
 function chainOf(isNewer: boolean): PaperChain {
   const chain = new PaperChain();
   chain.add([
@@ -133,7 +133,7 @@ it('one of a pool that was cancelled does not bring it back; money does', async 
   expect(await setAside(written)).toEqual(refused.slice(0, 2));
 });
 
-it('one that its adapter cannot read is set aside, one in which nothing happened is not, and neither changes anything', async () => {
+it('sets aside an event that its adapter cannot read, but not one without effect, and neither changes anything', async () => {
   const chain = new PaperChain();
   const written = await begin(chain);
   const unreadable = { kind: 'Moved' as Kind, poolId: null, drawId: null };

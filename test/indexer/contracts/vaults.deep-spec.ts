@@ -272,7 +272,7 @@ describe.each([
     },
   );
 
-  it('are followed where they are made for a fee, or end for nothing', async () => {
+  it('are followed when they are minted for a fee, or burned for nothing', async () => {
     const { saver, owner } = bench;
     await bench.follow();
     await toVault(saver, 'takeFees', addressOf(owner));
@@ -283,7 +283,7 @@ describe.each([
     await toVault(saver, 'takeFees', zeroAddress);
     await bench.atHead();
     await holdingsAreTrue();
-    // Of the fee nothing was paid in, so all that it brings is yield.
+    // Nothing was paid in for the fee, so all its proceeds are yield.
     await toVault(owner, 'giveUp', fee / 2n);
     await sellAll(owner);
     const theirs = await poolOf(owner);
@@ -365,7 +365,7 @@ describe.each([
     );
   });
 
-  it('of which something was stored by another rule are made right', async () => {
+  it('that were stored by another rule are corrected', async () => {
     // Of the replays before.
     const told = expect.not.objectContaining({ kind: 'outbox.items' });
     expect(await operators.verified()).not.toContainEqual(told);

@@ -15,7 +15,7 @@ describe('of two endpoints, about contracts that do not number their events', ()
   const bench = useChain(2);
   let indexer: IndexerProcess;
 
-  /** @param endpoint the one that has faults of its own */
+  /** @param endpoint the endpoint with separate faults */
   const lie = (endpoint?: number, faults?: Faults): void =>
     bench.proxies.forEach((proxy, i) => (proxy.faults = { ...(i === endpoint && faults), ...unnumbered }));
 
@@ -28,7 +28,7 @@ describe('of two endpoints, about contracts that do not number their events', ()
   afterEach(() => lie());
   afterAll(() => indexer.end());
 
-  it('another one shows the receipts that the reader hides, and each block is proven', async () => {
+  it('proves each block if another endpoint shows the receipts that the reader hides', async () => {
     lie(0, { refuse: (method) => /Receipt/.test(method) });
     await bench.deposit(bench.pools[0], 7n);
     await bench.mine(5);

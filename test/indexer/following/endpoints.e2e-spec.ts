@@ -201,7 +201,7 @@ describe('of three endpoints', () => {
       'SELECT number::int, extract(epoch FROM time)::int AS time FROM chain_blocks ORDER BY number';
     const kept = await bench.sql<{ number: number; time: number }>(blocks);
     expect(kept).toEqual(kept.map(({ number }) => ({ number, time: bench.chain.blocks[number].time })));
-    // Wrong times that are stored are put right by rewinding, though the endpoint still lies.
+    // Rewinding corrects stored wrong times, though the endpoint still lies.
     await bench.sql(`UPDATE chain_events SET block_time = block_time + interval '100 seconds'`);
     await bench.rewind(0);
     await bench.converged();

@@ -83,7 +83,7 @@ describe('where nodes say which blocks are final', () => {
     final = number;
     await bench.until(async () => (await waiting()) === 0);
     await bench.sameAsAtOnce();
-    // As on a chain whose blocks are final at once.
+    // This is how chains answer whose blocks are final at once.
     bench.node.tags = { finalized: (head) => head };
     bench.deposit(bench.pools[2], 10);
     await bench.atHead();

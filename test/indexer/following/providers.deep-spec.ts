@@ -93,7 +93,7 @@ describe('the history of a chain is read', () => {
     await bench.sameAsAtOnce();
   });
 
-  it('from a provider that is late with the logs of several contracts in one block', async () => {
+  it('from a provider that is slow to send the logs of several contracts in one block', async () => {
     await bench.indexer(first());
     await bench.converged();
     const { number } = bench.openDraw();

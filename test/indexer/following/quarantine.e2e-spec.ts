@@ -5,7 +5,7 @@ import type { Log } from '../../support/chain/rpc-node';
 
 const SOON = { QUARANTINE_AFTER: '1' };
 const withoutLottery = (logs: Log[]): Log[] => logs.filter(({ address }) => address !== LOTTERY);
-/** As where the ABI has one `indexed` more than the contract. */
+/** Changes a log as if the ABI had one more `indexed` than the contract. */
 const relaid = (logs: Log[]): Log[] =>
   logs.map((log) => {
     const { address, topics, data } = log;
@@ -31,8 +31,12 @@ describe('a contract whose events break', () => {
 
   it.each([
     ['by their numbers', withoutLottery, 'left out'],
-    ['by their layout', relaid, `TicketsIssued of ${LOTTERY} is not as ReferencePool.ticketsIssued knows it`],
-  ])('%s is quarantined, the others go on, and it joins again when it is whole', async (_, logs, why) => {
+    [
+      'by their layout',
+      relaid,
+      `TicketsIssued of ${LOTTERY} does not have the layout that ReferencePool.ticketsIssued expects`,
+    ],
+  ])('%s is quarantined while the others continue, and rejoins when it is complete', async (_, logs, why) => {
     const amount = why.length;
     const app: NestFastifyApplication = await bench.indexer(SOON);
     const get = async (url: string): Promise<string> => (await app.inject({ method: 'GET', url })).body;
@@ -64,7 +68,7 @@ describe('a contract whose events break', () => {
     await reported({ status: 'synced' });
   });
 
-  it('goes on beside logs that no method reads, which are counted and told by their topics', async () => {
+  it('continues past logs that no method reads, which are counted and reported by topic', async () => {
     const topic = (n: number): string => `0x${`${n}`.padStart(64, '7')}`;
     const app = await bench.indexer();
     await bench.converged();
@@ -160,7 +164,7 @@ describe('a contract whose events break', () => {
 describe('a block of which an endpoint sends no more than three logs at once', () => {
   const bench = usePaper();
   const poolId = (): string => bench.pools[0].replaceAll('-', '');
-  /** A block with so many payments, and purchases of tickets. */
+  /** A block with this many payments and purchases of tickets. */
   const crowd = (deposits: number, tickets: number): void => {
     const payment = { kind: 'Deposited', poolId: poolId(), account: SAVER, amount: '5' } as const;
     const purchase = {
@@ -196,7 +200,7 @@ describe('a block of which an endpoint sends no more than three logs at once', (
     expect(bench.output.slice(mark)).not.toContain('quarantined');
   });
 
-  it('and far from the head is read from its receipts, too', async () => {
+  it('far from the head is also read from its receipts', async () => {
     await bench.startAfresh();
     bench.node.faults = { maxLogs: 3 };
     await bench.indexer(SOON);
@@ -204,7 +208,7 @@ describe('a block of which an endpoint sends no more than three logs at once', (
     await bench.sameAsAtOnce();
   });
 
-  it('and has no receipts quarantines the contract that made it so large, and no other', async () => {
+  it('without receipts quarantines only the contract that made it so large', async () => {
     await bench.indexer(SOON);
     await bench.converged();
     bench.node.faults = { maxLogs: 3, refuse: withoutReceipts };
@@ -255,7 +259,7 @@ describe('a contract whose event numbers break at two endpoints that must agree'
     await bench.converged();
   });
 
-  it('are read alike by one that caps what it sends', async () => {
+  it('are read in the same way from an endpoint that caps its answers', async () => {
     await bench.indexer({ ...SOON, RPC_AGREE: '2' });
     await bench.converged();
     await bench.end();

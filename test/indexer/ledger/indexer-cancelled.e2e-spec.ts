@@ -43,7 +43,7 @@ const pay = (fields = {}) => {
   };
   return chain.add([{ ...payment, amount: '100', ...fields }]);
 };
-/** A payment comes for the pool that was cancelled. */
+/** A payment arrives for the cancelled pool. */
 const cancelledAndPaid = async (fields = {}, confirmations = 0) => {
   await start(confirmations);
   await cancel();

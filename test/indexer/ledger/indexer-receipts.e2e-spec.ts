@@ -228,7 +228,7 @@ describe('receipts', () => {
       calls.filter(({ method }) => method === 'eth_getBlockReceipts'),
     );
     expect(lacks).toHaveLength(25);
-    // A block that is too large says nothing of others.
+    // One block that is too large shows nothing about other blocks.
     expect(refuses.length).toBeGreaterThan(25);
     expect(Math.max(...nodes.flatMap(({ sizes }) => sizes))).toBeLessThanOrEqual(25);
   });

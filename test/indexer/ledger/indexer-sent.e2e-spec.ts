@@ -59,7 +59,7 @@ describe('a hash that was told', () => {
       return isGone(id);
     });
 
-  it('confirms one deposit of its pool and account with what has arrived, told before or after; a reorganisation undoes it', async () => {
+  it('confirms one deposit of its pool and account with the amount that arrived, submitted before or after; a reorganisation reverts it', async () => {
     const pool = await bench.addPool();
     const rows = (): Promise<unknown[]> =>
       bench.sql(
@@ -175,7 +175,7 @@ describe('turns', () => {
     // What no node knows may still be mined, whatever time has passed.
     expect(await conclude('open')).toEqual([1, true, 40]);
     await written.sql('UPDATE submissions SET check_at = now()');
-    // Who has sent it is asked about then.
+    // The watch then asks for its sender.
     expect(await written.sql(DUE.oldest, [''])).toMatchObject([{ id, hash: 'h', sender, nonce: 5 }]);
     for (let n = 2; n < 9; n++)
       expect(await conclude('open')).toEqual([n, true, Math.min(40 * 2 ** (n - 1), 3600)]);

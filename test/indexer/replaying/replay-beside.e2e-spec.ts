@@ -57,7 +57,7 @@ const DAMAGE = `
   UPDATE lottery_draws SET prize_pool = prize_pool + 1; DELETE FROM lottery_tickets WHERE account = '${OTHER}';
   UPDATE account_days SET deposited = 0; DELETE FROM owner_totals; DELETE FROM set_aside_counts;`;
 
-/** With what verification finds wrong in all that follows. What was damaged behind the triggers' back was never told. */
+/** Includes the findings of verification. Damage that bypassed the triggers was never published. */
 async function state(written: Written): Promise<unknown> {
   await written.sql('DELETE FROM outbox');
   const { listed } = await verify({ databaseUrl: written.operatorUrl, repair: false, limit: 10_000 });

@@ -124,7 +124,7 @@ export async function enter(page: Page): Promise<void> {
 export const dialog = (page: Page, text: string | RegExp): Promise<void> =>
   page.getByRole('dialog').getByText(text).waitFor();
 
-/** The same, and closes it. */
+/** Waits in the same way, then closes the dialog. */
 export async function done(page: Page, text: string | RegExp, button = 'Done'): Promise<void> {
   await dialog(page, text);
   await press(page, button);

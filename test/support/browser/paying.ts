@@ -78,7 +78,7 @@ export class BrowserWallet {
     return this.of(from).sendTransaction({ to, data, gas: gas && BigInt(gas) });
   }
 
-  /** Sends several calls. Gas cannot be estimated for those that need one before them, which may not be mined yet. */
+  /** Sends several calls without estimating gas: a call may depend on an earlier one that is not mined yet. */
   async sendAll({ from, calls }: { from: Address; calls: { to: Address; data: Hex }[] }): Promise<Hash[]> {
     const hashes: Hash[] = [];
     for (const { to, data } of calls) hashes.push(await this.send({ from, to, data, gas: '0x7a120' }));

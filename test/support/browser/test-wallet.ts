@@ -164,7 +164,7 @@ async function answer(
     case 'wallet_sendCalls': {
       if (!batches) throw failure(4200, `${method} is not supported`);
       const hashes: Hash[] = [];
-      // No gas is estimated: those before a call may not be mined yet.
+      // No gas is estimated: earlier calls may not be mined yet.
       for (const call of (params[0] as { calls: Call[] }).calls)
         hashes.push(await send(wallet, { ...call, gas: '0x7a120' }));
       // All hashes stand in the batch's id: nothing has to be kept.

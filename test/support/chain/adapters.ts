@@ -20,7 +20,7 @@ export const NO_FIELDS = Object.fromEntries(FIELDS.map((name) => [name, null])) 
   null
 >;
 
-/** What a log has of an event with these arguments, encoded by viem. */
+/** Topics and data of an event with these arguments, encoded by viem. */
 export function encoded(item: AbiEvent, args: Record<string, unknown>): { topics: Hex[]; data: Hex } {
   const plain = item.inputs.filter(({ indexed }) => !indexed);
   const values = plain.map(({ name }) => args[name!]);

@@ -68,7 +68,7 @@ export async function eventually<T>(
   }
 }
 
-/** A program as a process of its own, so that signals are real. */
+/** Runs a program as a separate process, so that signals are real. */
 export class IndexerProcess extends Child {
   /** @param args of Node */
   constructor(args: string[], env: NodeJS.ProcessEnv) {

@@ -6,7 +6,7 @@ export const LOTTERY = `0x${'d1'.repeat(20)}`;
 export const LAST_BLOCK = 1000;
 export const LAST_TIME = '2026-03-01T00:00:00.000Z';
 
-/** As if an indexer had read a chain up to that block. However slow the machine: the beat is never too old. */
+/** Acts as if an indexer had read a chain up to that block, with a heartbeat that never becomes too old. */
 export const knowLastBlock = (app: TestApp): Promise<unknown> =>
   app.sql(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, head_number,

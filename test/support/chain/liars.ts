@@ -10,7 +10,7 @@ interface RawBlock {
 /** Another hash, always the same one for the same hash. */
 const another = (hash: string): string => `0x${[...hash.slice(2)].reverse().join('')}`;
 
-/** Changes the blocks that it shows. */
+/** Changes the blocks that the endpoint shows. */
 const blocks =
   (change: (block: RawBlock, number: number, tag: unknown) => Partial<RawBlock>): Faults['result'] =>
   (method, result, [tag]) => {
@@ -46,11 +46,11 @@ export const liars = {
         Number(log.blockNumber) >= from ? { ...log, blockHash: another(log.blockHash) } : log,
       ),
   }),
-  /** Says that blocks are later by so many seconds. */
+  /** Sends block times that are this many seconds late. */
   times: (seconds: number): Faults => ({
     result: blocks(({ timestamp }) => ({ timestamp: hex(Number(timestamp) + seconds) })),
   }),
-  /** Answers views with one more. */
+  /** Adds one to the results of views. */
   views: (): Faults => ({
     result: (method, result) =>
       method === 'eth_call' && /^0x.{64}$/.test(String(result))

@@ -90,7 +90,7 @@ export const paperId = (kind: string, n: number): string =>
 
 /**
  * Everything that moves a pool or a draw, possible or not. Few pools, accounts, draws and amounts, so that they compete.
- * @param strange whether some are of contracts that have no such events
+ * @param strange whether some events come from contracts that have no such events
  */
 export function randomEvents(
   random: (below: number) => number,
@@ -228,7 +228,7 @@ export class Written {
     ({ cursor: this.cursor } = await this.writer.rewind(this.cursor, block));
   }
 
-  /** Everything that the chain decides, and nothing else, once the outbox and the counts have been found to say the same. */
+  /** All data that follows from the chain alone, after checking that the outbox and the counts agree with it. */
   async state(): Promise<Record<string, unknown>> {
     const state = await this.rows();
     expect(state.setAside).toEqual(state.counted);

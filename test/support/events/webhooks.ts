@@ -86,7 +86,7 @@ export class Webhooks {
   }
 }
 
-/** Waits until the sender has asked so often who is due. @returns the statements that ran meanwhile */
+/** Waits until the sender has looked for due webhooks this often. @returns the statements that ran meanwhile */
 export async function looks(times: number): Promise<string[]> {
   const names: string[] = [];
   const note = (call: unknown): void => void names.push((call as { name: string }).name);

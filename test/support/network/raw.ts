@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Everything that a server of this machine sends for these bytes, as they are, until it closes. */
+/** Sends these bytes unchanged to a local server. @returns everything that it sends until it closes */
 export async function raw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
   let received = '';

@@ -8,7 +8,7 @@ import {ERC4626} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.so
 /// OpenZeppelin's, with as many more decimals for its shares as the test wants.
 contract PlainVault is ERC4626 {
     uint8 private immutable offset;
-    /// Whoever is not zero gets a tenth of the shares of each deposit, and as many are made for the vault itself.
+    /// A recipient other than zero gets a tenth of the shares of each deposit; as many are minted for the vault itself.
     address public feeTo;
 
     constructor(IERC20 asset_, uint8 offset_) ERC20("Vault", "VLT") ERC4626(asset_) {
@@ -19,7 +19,7 @@ contract PlainVault is ERC4626 {
         feeTo = to;
     }
 
-    /// Ends shares of the caller, and all that the vault has itself, for nothing.
+    /// Burns shares of the caller, and all that the vault itself has, for nothing.
     function giveUp(uint256 shares) external {
         _burn(msg.sender, shares);
         _burn(address(this), balanceOf(address(this)));

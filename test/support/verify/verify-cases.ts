@@ -11,7 +11,7 @@ const UNANNOUNCED = `status = 'CONFIRMED' AND requested_amount IS NULL`;
 const CONTRIBUTED = `kind = 'Contributed'`;
 const TICKETS = `kind = 'TicketsIssued'`;
 
-/** Those of several columns, each with its own name. */
+/** Cases of several columns, each with its own name. */
 const each = (columns: string, of: (column: string) => Case): Record<string, Case> =>
   Object.fromEntries(columns.split(' ').map((column) => [column, of(column)]));
 const allMore = (columns: string): Record<string, Case> => each(columns, (column) => more(column));

@@ -24,7 +24,7 @@ export const verify = (
 ): Promise<VerifyReport> =>
   new Verification(options, new Progress({ isTTY: false, write: () => true }), signal).run();
 
-/** What the command reports of a database and the chain that this node has. */
+/** The command's report about a database and this node's chain. */
 export const verifyChain = (databaseUrl: string, rpcUrl: string): Promise<VerifyReport> => {
   const endpoints = endpointsOf({ RPC_URL: rpcUrl, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
   return verify({ databaseUrl, repair: false, limit: 20, endpoints });

@@ -5,7 +5,7 @@ const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}` as const);
 const vault = new Vault();
 
 describe('a vault', () => {
-  it('tells by transfers of shares that move, and from and to whom, though that be nobody', () => {
+  it('reports transfers of shares with sender and recipient, even if that is the zero address', () => {
     const transfer = (from: typeof A, to: typeof A, value = 1n) => vault.transfer({ from, to, value });
     expect(transfer(A, B)).toEqual({ kind: 'SharesMoved', holder: A, account: B, shares: 1n });
     expect(transfer(zeroAddress, A)).toMatchObject({ holder: zeroAddress, account: A });

@@ -41,7 +41,7 @@ export class Vault {
     return { kind: 'SharesSold', holder: owner, account: owner, amount: assets, shares };
   }
 
-  /** From nobody, or to nobody, are also shares that are made or end with the two others. Anyone can move none for anyone. */
+  /** Includes shares minted or burned with the two events above. Anyone can transfer zero shares for any account. */
   @On('Transfer')
   transfer({ from, to, value }: Event<'Transfer'>): Happening | undefined {
     if (value === 0n || from === to) return undefined;

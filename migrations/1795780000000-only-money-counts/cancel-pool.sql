@@ -24,8 +24,10 @@ BEGIN
   -- Nobody tells a hash meanwhile either.
   SELECT t.* INTO deposit FROM transactions t
   WHERE t.pool_id = pool AND t.status IN ('PENDING', 'EXPIRED') FOR UPDATE;
-  -- A deletion of the account does not wait for a payment that may never come: one that does brings the pool back.
-  IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id) AND NOT EXISTS (
+  -- A hash costs nothing, and one that no block ever has would keep its pool for ever. Nor does a deletion of the account
+  -- wait for a payment that may never come. One that does brings the pool back.
+  IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id)
+    AND (deposit.status = 'PENDING' OR deposit.created_at > now() - interval '30 days') AND NOT EXISTS (
     SELECT FROM account_deletions d WHERE d.address = caller AND d.requested_at >= gone.created_at) THEN
     RETURN 'submitted';
   END IF;
@@ -79,20 +81,25 @@ BEGIN
     END IF;
   END IF;
 
-  INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, deposit_id,
-    amount, created_at, cancelled_at)
-  VALUES (pool, gone.type, gone.owner_id, owner, gone.contract_address, gone.auto_compound,
-    ARRAY(SELECT m.address::text FROM pool_members m WHERE m.pool_id = pool AND m.role = 'MEMBER' ORDER BY 1),
-    deposit.id, deposit.requested_amount, gone.created_at, now());
-  -- As create_pools does.
-  PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
-  PERFORM FROM owner_totals o WHERE o.owner_id = gone.owner_id AND o.type = gone.type
-    AND o.contract = gone.contract_address AND o.writer = writer() FOR UPDATE;
-  DELETE FROM transactions WHERE id = deposit.id;
-  DELETE FROM pools WHERE id = pool;
-  INSERT INTO outbox (count, items) SELECT 1, json_build_array(json_strip_nulls(json_build_object(
-    'topic', 'pool.cancelled', 'occurredAt', iso(clock_timestamp()), 'poolId', pool,
-    'contract', gone.contract_address, 'transactionId', deposit.id, 'transactionType', deposit.type,
-    'account', owner, 'amount', deposit.amount::text)));
-  RETURN 'cancelled';
+  BEGIN
+    INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, deposit_id,
+      amount, created_at, cancelled_at)
+    VALUES (pool, gone.type, gone.owner_id, owner, gone.contract_address, gone.auto_compound,
+      ARRAY(SELECT m.address::text FROM pool_members m WHERE m.pool_id = pool AND m.role = 'MEMBER' ORDER BY 1),
+      deposit.id, deposit.requested_amount, gone.created_at, now());
+    -- As create_pools does.
+    PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
+    PERFORM FROM owner_totals o WHERE o.owner_id = gone.owner_id AND o.type = gone.type
+      AND o.contract = gone.contract_address AND o.writer = writer() FOR UPDATE;
+    DELETE FROM transactions WHERE id = deposit.id;
+    DELETE FROM pools WHERE id = pool;
+    INSERT INTO outbox (count, items) SELECT 1, json_build_array(json_strip_nulls(json_build_object(
+      'topic', 'pool.cancelled', 'occurredAt', iso(clock_timestamp()), 'poolId', pool,
+      'contract', gone.contract_address, 'transactionId', deposit.id, 'transactionType', deposit.type,
+      'account', owner, 'amount', deposit.amount::text)));
+    RETURN 'cancelled';
+  EXCEPTION WHEN foreign_key_violation THEN
+    -- A module's own row names the pool.
+    RETURN 'not_empty';
+  END;
 END $$;

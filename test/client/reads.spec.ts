@@ -1,8 +1,8 @@
-import { SavingsClient, memoryTokens } from '@pooled-savings/client';
+import { type Payment, SavingsClient, memoryPayments, memoryTokens } from '@pooled-savings/client';
 import { tokenOf } from '../support/processes/start-service';
 
 /** A service that answers when it is told to, with a tag if it has one. */
-function serve({ tag }: { tag?: string } = {}) {
+function serve({ tag }: { tag?: string } = {}, payments = memoryPayments()) {
   const requests: Request[] = [];
   const waiting: (() => void)[] = [];
   let version = 1;
@@ -21,6 +21,7 @@ function serve({ tag }: { tag?: string } = {}) {
   const client = new SavingsClient({
     baseUrl: 'http://service.test',
     tokens: memoryTokens(tokenOf('0xa')),
+    payments,
     fetch: send,
   });
   const answer = async (): Promise<void> => {
@@ -83,4 +84,24 @@ it('keeps what has a tag until it changes, for the session that read it', async 
   await me();
   const tags = requests.map(({ headers }) => headers.get('if-none-match'));
   expect(tags).toEqual([null, 'W/"x1', 'W/"x1', null]);
+});
+
+it('asks about a payment that has not arrived once, however many listen to the list', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const payments = memoryPayments();
+  await payments.put({
+    id: 'x',
+    kind: 'refund',
+    state: 'done',
+    hash: '0x1',
+    block: 5,
+  } as Partial<Payment> as Payment);
+  const { client, answer } = serve({}, payments);
+  const ends = [1, 2, 3].map(() => client.payments.subscribe(() => undefined));
+  // What it has to know of the chain first.
+  await answer();
+  await new Promise(setImmediate);
+  expect(jest.getTimerCount()).toBe(1);
+  for (const end of ends) end();
+  jest.useRealTimers();
 });

@@ -42,6 +42,8 @@ const TAKE_BACK_MS = 5_000;
 
 /** What this account pays: what is under way, and what became of the last ones. */
 export class Payments {
+  /** What the service is asked about, so that each is asked about once. */
+  private readonly settling = new Set<string>();
   private readonly running = new Map<string, Running>();
   private readonly listed: Listed;
   private readonly held: Set<string>;
@@ -229,11 +231,19 @@ export class Payments {
 
   /** If the chain has taken the block back meanwhile, the payment is followed again. */
   private async settle(payment: Payment, wallet: Payer | undefined): Promise<void> {
-    const { api } = this.context;
-    const now = (): Promise<Payment | undefined> => this.listed.find(payment.id);
-    const state = await untilSeen(payment, { api, wallet, config: await this.context.config(), now });
-    if (state) await this.after(payment, state);
-    if (state === 'sent') this.goOn(payment, wallet);
+    const { id, hash, state } = payment;
+    const key = [id, hash, state].join();
+    if (this.settling.has(key)) return;
+    this.settling.add(key);
+    try {
+      const { api } = this.context;
+      const now = (): Promise<Payment | undefined> => this.listed.find(id);
+      const next = await untilSeen(payment, { api, wallet, config: await this.context.config(), now });
+      if (next) await this.after(payment, next);
+      if (next === 'sent') this.goOn(payment, wallet);
+    } finally {
+      this.settling.delete(key);
+    }
   }
 
   /** Sets the state of a payment that is on the chain, if it is still the same. */

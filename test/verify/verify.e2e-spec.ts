@@ -202,6 +202,18 @@ describe('if the first of three endpoints lies', () => {
     expect(two).toMatchObject({ differences: {}, notChecked: ['chain: the endpoints do not agree'] });
   });
 
+  it.each<[string, Faults['logs']]>([
+    ['repeated', (logs) => [...logs, ...logs]],
+    ['with padded numbers', (logs) => logs.map((log) => ({ ...log, logIndex: `0x0${log.logIndex.slice(2)}` }))],
+    [
+      'with those of others',
+      (logs) => [...logs, ...logs.map((log) => ({ ...log, address: `0x${'9'.repeat(40)}` }))],
+    ],
+  ])('only in how it sends logs (%s), two endpoints agree', async (_, logs) => {
+    nodes[0].faults = { logs };
+    expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, differences: {} });
+  });
+
   it('about its chain, or is unavailable, the others are asked', async () => {
     for (const faults of [liars.branch(1), { http: () => 'drop' }] satisfies Faults[]) {
       nodes[0].faults = faults;

@@ -25,6 +25,8 @@ export class ContractStates {
   /** The contracts that the cursor stands for. */
   following: string[];
   readonly apart = new Map<string, Apart>();
+  /** By contract, the cursor's block when it was quarantined: the trouble is behind it, wherever the contract stands. */
+  readonly quarantinedAt = new Map<string, number>();
   /** By contract, the topics of unread logs that this process has reported since it began to lead. */
   readonly passed = new Map<string, Set<string>>();
   private readonly logger = new Logger('Contracts');
@@ -140,6 +142,7 @@ export class ContractStates {
     const isWhole = this.sequence.isProven(cursor.number) && this.sequence.lastOf(contract).seq > 0;
     const at = isWhole ? cursor : await this.beforeLast(ledger, reader, contract);
     await ledger.contracts.setApart(cursor, contract, at, state, reason);
+    if (state === 'quarantined') this.quarantinedAt.set(contract, cursor.number);
     this.patience.forget(contract);
     await this.load(ledger);
     const line = `${contract} is ${state} from block ${at.number}, the other contracts go on: ${reason}`;

@@ -225,9 +225,15 @@ export class Source {
     const blocks = linkBlocks(after, [to], [header], true);
     const hashes = header.transactions;
     for await (const receipts of askReceipts(this.rpc, header)) {
-      const logs = new Map((receipts as Receipt[]).map((each) => [each.transactionHash, each.logs]));
+      const logs = new Map(
+        (receipts as Receipt[]).map((each) => [each.transactionHash.toLowerCase(), each.logs]),
+      );
       // The block had too many logs, so it must have transactions: a node that shows none hides them.
-      if (!Array.isArray(hashes) || hashes.length === 0 || !hashes.every((hash) => logs.has(hash as string)))
+      if (
+        !Array.isArray(hashes) ||
+        hashes.length === 0 ||
+        !hashes.every((hash) => logs.has(String(hash).toLowerCase()))
+      )
         continue;
       const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), linked);
       return linked ? { ...batch, headers: [header] } : batch;

@@ -241,6 +241,11 @@ describe('shares that a vault mints or burns', () => {
       [made(A, 5n), made(A, 5n), bought(A, 5n, 9n)],
       ['SharesBought a a 5 0', 'SharesBought a a 5 9'],
     ],
+    [
+      'a fee that is sold before as many are bought',
+      [made(A, 5n), ended(A, 5n), sold(A, 5n, 7n), made(A, 5n), bought(A, 5n, 9n)],
+      ['SharesBought a a 5 0', 'SharesSold a a 5 7', 'SharesBought a a 5 9'],
+    ],
     ['given up', [ended(A, 5n)], ['SharesSold a a 5 0']],
     ['nobody, where profits are locked', [made(VAULT, 5n), ended(VAULT, 5n)], []],
     ['what moves', [['SharesMoved', A, B, 5n]], ['SharesMoved a b 5 null']],

@@ -30,7 +30,8 @@ export function withFees(events: ShareEvent[]): ShareEvent[] {
   const keyOf = ({ blockNumber, contract, kind, poolName, shares }: ShareEvent): string =>
     `${blockNumber} ${contract} ${kind} ${poolName} ${shares}`;
   for (const event of events) traded.set(keyOf(event), (traded.get(keyOf(event)) ?? 0) + 1);
-  return events.flatMap((event) => {
+  // From the end, because a purchase comes after the mint that it describes, and an earlier mint was a fee.
+  const kept = events.toReversed().flatMap((event) => {
     const { kind, contract, poolName, account } = event;
     if (kind !== 'SharesMoved' || (poolName !== NOBODY && account !== NOBODY)) return event;
     const holder = poolName === NOBODY ? account : poolName;
@@ -44,6 +45,7 @@ export function withFees(events: ShareEvent[]): ShareEvent[] {
     traded.set(key, count - 1);
     return count > 0 || holder === contract ? [] : alone;
   });
+  return kept.toReversed();
 }
 
 /** What an account has of a vault. */

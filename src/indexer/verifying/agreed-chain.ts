@@ -2,7 +2,9 @@ import type { CappedChain } from '#verify/chain-walk';
 import { OtherBlock } from '#verify/checks/chain';
 import type { AtCursor } from '#verify/contract/holdings';
 import { acceptedClaim } from '#indexer/agreement/vote';
-import { headerCall } from '#indexer/reading/raw-chain';
+import { ownLogs } from '#indexer/reading/block-batch';
+import type { RawLog } from '#indexer/reading/decode';
+import { type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { CODE_CALL, VIEWS_AT_ONCE, isCode, pack } from './multicall';
@@ -84,8 +86,8 @@ export class AgreedChain implements CappedChain {
       );
     // An endpoint that lacks the block has a vote: a single endpoint that has it proves nothing.
     const lacking = others.filter((each) => each instanceof LackedBlock).map(() => undefined);
-    return calls.map((_, i) =>
-      this.judge([...answered.map((answers) => answers[i]), ...lacking], others.length > 0),
+    return calls.map((call, i) =>
+      this.judge(call, [...answered.map((answers) => answers[i]), ...lacking], others.length > 0),
     );
   }
 
@@ -130,8 +132,8 @@ export class AgreedChain implements CappedChain {
   }
 
   /** @param mayChange whether some endpoints did not vote, but may do so later */
-  private judge(said: unknown[], mayChange: boolean): unknown {
-    const claims = said.map(claimOf);
+  private judge(call: Call, said: unknown[], mayChange: boolean): unknown {
+    const claims = said.map((answer) => claimOf(answer, call));
     const accepted = acceptedClaim(claims, this.agree);
     if (accepted >= 0) return said[accepted];
     const different = new Set(claims.filter((claim) => claim !== undefined));
@@ -149,22 +151,40 @@ export class AgreedChain implements CappedChain {
 
 class LackedBlock extends OtherBlock {}
 
-/** Compared fields. Nodes differ in the others that they send. */
-const HEADER = ['hash', 'parentHash', 'timestamp'];
-const LOG = ['address', 'topics', 'data', 'blockHash', 'transactionHash', 'logIndex'];
-const claimFrom = (answer: unknown, fields: string[]): string =>
-  JSON.stringify(fields.map((field) => (answer as Record<string, unknown> | null)?.[field]));
-
-function claimOf(answer: unknown): string | undefined {
+/** A text that is the same for equal answers, as batches are read: nodes differ in how they write and list things. */
+function claimOf(answer: unknown, [method, params]: Call): string | undefined {
   if (answer === null || answer === undefined) return undefined;
   if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
-  // Verification uses only the logs of a receipt.
-  const logs = (answer as { logs?: unknown }).logs ?? answer;
-  if (Array.isArray(logs))
-    return logs
-      .map((log) => claimFrom(log, LOG))
-      .sort()
-      .join()
-      .toLowerCase();
-  return (typeof answer === 'object' ? claimFrom(answer, HEADER) : JSON.stringify(answer)).toLowerCase();
+  try {
+    if (method === 'eth_getBlockByNumber') return JSON.stringify(toBlock(answer as RawBlock));
+    if (method === 'eth_getLogs') {
+      const [{ address, fromBlock, toBlock: to }] = params as [
+        Record<'fromBlock' | 'toBlock', string> & { address: string[] },
+      ];
+      return logsClaim(address, answer as RawLog[], Number(fromBlock), Number(to));
+    }
+    // Verification uses only the logs of a receipt.
+    if (method === 'eth_getTransactionReceipt') {
+      const { logs, blockNumber } = answer as { logs: RawLog[]; blockNumber: string };
+      return logsClaim(
+        logs.map(({ address }) => address.toLowerCase()),
+        logs,
+        Number(blockNumber),
+        Number(blockNumber),
+      );
+    }
+    return JSON.stringify(answer).toLowerCase();
+  } catch {
+    return undefined;
+  }
 }
+
+const logsClaim = (addresses: string[], logs: RawLog[], from: number, to: number): string =>
+  JSON.stringify(
+    ownLogs(addresses, logs, from, to).map(
+      ({ address, topics, data, blockHash, transactionHash, logIndex }) => [
+        ...[address, ...topics, data, blockHash, transactionHash],
+        Number(logIndex),
+      ],
+    ),
+  ).toLowerCase();

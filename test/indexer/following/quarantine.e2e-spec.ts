@@ -239,6 +239,23 @@ describe('a block of which an endpoint sends no more than three logs at once', (
   });
 });
 
+describe('a contract whose first event cannot be read', () => {
+  const bench = usePaper();
+
+  it('stays quarantined until the cursor has passed it', async () => {
+    bench.mine(3);
+    await bench.indexer(SOON);
+    await bench.atHead();
+    bench.node.faults = { logs: relaid };
+    bench.openDraw();
+    bench.buyTickets();
+    bench.deposit(bench.pools[0], 5);
+    await bench.atHead();
+    bench.heal();
+    await bench.converged();
+  });
+});
+
 describe('a contract whose event numbers break at two endpoints that must agree', () => {
   const bench = usePaper(2);
 

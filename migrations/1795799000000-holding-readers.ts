@@ -17,7 +17,7 @@ export class HoldingReaders1795799000000 implements MigrationInterface {
         END IF;
         RETURN (SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
           WHERE a.usename = 'savings_read_only' AND EXISTS (SELECT FROM pg_locks l
-            WHERE l.pid = a.pid AND l.granted AND (l.locktype = 'advisory'
+            WHERE l.pid = a.pid AND (l.locktype = 'advisory'
               OR l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock')));
       END $$`);
   }

@@ -228,31 +228,35 @@ SELECT cancel_pool(($1::uuid), ($2::text)) AS outcome;
 -- src/features/pools/unpaid.sql.ts
 -- $1 after timestamptz, $2 batch integer
 PREPARE cancel_unpaid AS
-WITH turn AS MATERIALIZED (
-  SELECT pg_try_advisory_xact_lock(hashtextextended('expired pools', 0)) AS mine
-), looked AS MATERIALIZED (
-  SELECT id, pool_id, created_at FROM transactions
-  WHERE (SELECT mine FROM turn) AND status = 'EXPIRED' AND created_at < (SELECT least(now(), b.time) FROM (SELECT block_number AS number, block_time AS time FROM chain_cursor) b) - interval '7 days'
-    AND created_at >= coalesce(($1::timestamptz), (SELECT least(now(), b.time) FROM (SELECT block_number AS number, block_time AS time FROM chain_cursor) b) - interval '60 days')
-  ORDER BY created_at LIMIT 25 * ($2::integer)
-), due AS MATERIALIZED (
-  SELECT p.id, p.owner_id, u.address, l.created_at
-  FROM looked l JOIN pools p ON p.id = l.pool_id JOIN users u ON u.id = p.owner_id
-  WHERE p.deposit_count = 1 AND p.withdrawal_count = 0 AND p.claim_count = 0 AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
-    AND (l.created_at <= now() - interval '30 days'
-      OR NOT EXISTS (SELECT FROM submissions s WHERE s.transaction_id = l.id))
-  ORDER BY l.created_at LIMIT ($2::integer)
-), locked AS MATERIALIZED (
-  SELECT p.id FROM pools p WHERE p.id = ANY (ARRAY(SELECT id FROM due)) ORDER BY p.id FOR UPDATE SKIP LOCKED
-), done AS MATERIALIZED (
-  SELECT cancel_pool(due.id, due.address) AS outcome FROM due JOIN locked USING (id) ORDER BY owner_id
-)
-SELECT (SELECT count(*)::int FROM done WHERE outcome = 'cancelled') AS removed, max(created_at)::text AS reached,
-  count(*) IN (($2::integer), 25 * ($2::integer)) AND coalesce(max(created_at) > ($1::timestamptz), true) AS more
-FROM (
-  SELECT created_at FROM due WHERE (SELECT count(*) = ($2::integer) FROM due)
-  UNION ALL SELECT created_at FROM looked WHERE (SELECT count(*) < ($2::integer) FROM due)
-) reached;
+  WITH turn AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock(hashtextextended('expired pools', 0)) AS mine
+  ), looked AS MATERIALIZED (
+    SELECT id, pool_id, created_at FROM transactions
+    WHERE (SELECT mine FROM turn) AND status = 'EXPIRED' AND created_at < (SELECT least(now(), b.time) FROM
+(SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+ FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0) b WHERE b.time IS NOT NULL) - interval '7 days'
+      AND created_at >= coalesce(($1::timestamptz), (SELECT least(now(), b.time) FROM
+(SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+ FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0) b WHERE b.time IS NOT NULL) - interval '60 days')
+    ORDER BY created_at LIMIT 25 * ($2::integer)
+  ), due AS MATERIALIZED (
+    SELECT p.id, p.owner_id, u.address, l.created_at
+    FROM looked l JOIN pools p ON p.id = l.pool_id JOIN users u ON u.id = p.owner_id
+    WHERE p.deposit_count = 1 AND p.withdrawal_count = 0 AND p.claim_count = 0 AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
+      AND (l.created_at <= now() - interval '30 days'
+        OR NOT EXISTS (SELECT FROM submissions s WHERE s.transaction_id = l.id))
+    ORDER BY l.created_at LIMIT ($2::integer)
+  ), locked AS MATERIALIZED (
+    SELECT p.id FROM pools p WHERE p.id = ANY (ARRAY(SELECT id FROM due)) ORDER BY p.id FOR UPDATE SKIP LOCKED
+  ), done AS MATERIALIZED (
+    SELECT cancel_pool(due.id, due.address) AS outcome FROM due JOIN locked USING (id) ORDER BY owner_id
+  )
+  SELECT (SELECT count(*)::int FROM done WHERE outcome = 'cancelled') AS removed, max(created_at)::text AS reached,
+    count(*) IN (($2::integer), 25 * ($2::integer)) AND coalesce(max(created_at) > ($1::timestamptz), true) AS more
+  FROM (
+    SELECT created_at FROM due WHERE (SELECT count(*) = ($2::integer) FROM due)
+    UNION ALL SELECT created_at FROM looked WHERE (SELECT count(*) < ($2::integer) FROM due)
+  ) reached;
 
 -- src/features/pools/unpaid.sql.ts
 -- $1 after timestamptz, $2 batch integer
@@ -262,7 +266,9 @@ WITH turn AS MATERIALIZED (
 ), removed AS (
   DELETE FROM cancelled_pools WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM cancelled_pools
-    WHERE (SELECT mine FROM turn) AND cancelled_at < (SELECT least(now(), b.time) FROM (SELECT block_number AS number, block_time AS time FROM chain_cursor) b) - interval '30 days' AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = contract_address) AND cancelled_at >= coalesce(($1::timestamptz), '-infinity')
+    WHERE (SELECT mine FROM turn) AND cancelled_at < (SELECT least(now(), b.time) FROM
+(SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+ FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0) b WHERE b.time IS NOT NULL) - interval '30 days' AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = contract_address) AND cancelled_at >= coalesce(($1::timestamptz), '-infinity')
     ORDER BY cancelled_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
   RETURNING cancelled_at
 )

@@ -376,6 +376,10 @@ describe('time', () => {
     expect(await process().sweep()).toBe(1);
     expect(await kept()).toEqual([ids[0], ids[1], ids[3]].sort());
     await reads(new Date());
+    // A payment may wait for its confirmations.
+    await app.sql('UPDATE chain_cursor SET block_number = 1');
+    expect(await process().sweep()).toBe(0);
+    await app.sql('UPDATE chain_cursor SET block_number = 0');
     await process().sweep();
     expect(await kept()).toEqual([ids[0], ids[3]].sort());
     await app.sql('DELETE FROM chain_contracts_apart');

@@ -178,6 +178,15 @@ describe('read-only blocks no other session', () => {
     }
   });
 
+  it('its session ends too if it waits for such a lock, behind which others wait', async () => {
+    const [owner, waiting] = [await connectTo(app.database.url), await reader()];
+    await owner.query('SELECT pg_advisory_lock(1)');
+    let isOver = false;
+    void waiting.query('SELECT pg_advisory_lock(1)').catch(() => (isOver = true));
+    await until(async () => (await app.nest.get(ExpiredRows).sweep(), isOver));
+    await owner.end();
+  });
+
   it('can take no lock once a superuser has granted the rights, while the other roles can', async () => {
     await app.sql(privileges());
     for (const text of [

@@ -204,7 +204,10 @@ describe('if the first of three endpoints lies', () => {
 
   it.each<[string, Faults['logs']]>([
     ['repeated', (logs) => [...logs, ...logs]],
-    ['with padded numbers', (logs) => logs.map((log) => ({ ...log, logIndex: `0x0${log.logIndex.slice(2)}` }))],
+    [
+      'with padded numbers',
+      (logs) => logs.map((log) => ({ ...log, logIndex: `0x0${log.logIndex.slice(2)}` })),
+    ],
     [
       'with those of others',
       (logs) => [...logs, ...logs.map((log) => ({ ...log, address: `0x${'9'.repeat(40)}` }))],

@@ -1,7 +1,7 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { LAST_BLOCK, isApart } from '#ledger/chain/chain.sql';
+import { EFFECTIVE_BLOCK, isApart } from '#ledger/chain/chain.sql';
 
 /** SQL: `submitted` of transaction `t`, as JSON. Only pending ones are looked up. */
 export const SUBMITTED = `
@@ -74,7 +74,7 @@ export const CANCEL_POOL = statement<
 });
 
 /** SQL: the time up to which the ledger knows payments, except at detached contracts; null before it knows any. */
-const KNOWN_UP_TO = `(SELECT least(now(), b.time) FROM ${LAST_BLOCK} b)`;
+const KNOWN_UP_TO = `(SELECT least(now(), b.time) FROM ${EFFECTIVE_BLOCK} b WHERE b.time IS NOT NULL)`;
 const EXPIRY = { after: 'timestamptz', batch: 'integer' } as const;
 
 /**

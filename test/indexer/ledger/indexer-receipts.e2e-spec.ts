@@ -2,7 +2,7 @@ import type { PostgresSettings } from '#platform/postgres/postgres.settings';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
+import { ReceiptWatch } from '#indexer/background/receipt-watch';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type PaperBlock, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
 import { type Answers, Refused, RpcNode } from '../../support/chain/rpc-node';

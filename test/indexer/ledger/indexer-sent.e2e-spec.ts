@@ -1,4 +1,4 @@
-import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
+import { CONCLUDE, DUE } from '#indexer/background/submissions.sql';
 import { Replay } from '#indexer/replaying/replay';
 import { artifacts, receiptOf } from '#dev/deploy';
 import { bytes16 } from '#values/bytes16';

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SideLoop } from '#indexer/beside/side-loop';
+import { SideLoop } from './side-loop';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/events.sql';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
@@ -44,7 +44,7 @@ export class SubmissionWatch extends SideLoop {
     return this.lookedAt === '' ? ROUND_MS : NEXT_ACCOUNTS_MS;
   }
 
-  protected failed(): void {
+  protected override failed(): void {
     this.lookedAt = '';
   }
 

@@ -33,7 +33,7 @@ export class FactsWatch extends SideLoop {
     return this.waitMs;
   }
 
-  protected failed(): void {
+  protected override failed(): void {
     this.waitMs = Math.min(this.waitMs * 2, MOST_MS);
   }
 

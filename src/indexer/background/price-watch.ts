@@ -8,7 +8,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { OtherBlock } from '#verify/checks/chain';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SideLoop } from '#indexer/beside/side-loop';
+import { SideLoop } from './side-loop';
 import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -58,10 +58,6 @@ export class PriceWatch extends SideLoop {
 
   protected pauseMs(): number {
     return ROUND_MS;
-  }
-
-  protected failed(): void {
-    // The next round asks again.
   }
 
   protected async round(client: Client): Promise<void> {

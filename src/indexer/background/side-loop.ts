@@ -25,8 +25,9 @@ export abstract class SideLoop implements OnApplicationBootstrap, BeforeApplicat
   /** Time before the next round. */
   protected abstract pauseMs(): number;
   protected abstract round(client: Client): Promise<void>;
-  /** A round failed. */
-  protected abstract failed(): void;
+
+  /** A round failed. By default, the next one tries again. */
+  protected failed(): void {}
 
   onApplicationBootstrap(): void {
     this.running = this.run();

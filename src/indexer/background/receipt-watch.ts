@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SideLoop } from '#indexer/beside/side-loop';
+import { SideLoop } from './side-loop';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type OpenBlock, affordable, agreed, ask } from './receipts';
@@ -54,7 +54,7 @@ export class ReceiptWatch extends SideLoop {
     return this.waitMs;
   }
 
-  protected failed(): void {
+  protected override failed(): void {
     this.failures += 1;
     this.waitMs = Math.min(IDLE_MS * 2 ** this.failures, MOST_MS);
   }

@@ -420,8 +420,8 @@ describe('a webhook with much that waits', () => {
       fanOut.onEvents(events(pool, 901, 1000)),
       other.onEvents(events(pool, 1001, 1100)),
       fanOut.onEvents(events(pool, 1101, 1200)),
-      other.onEvents(events(pool, 901, 1000)),
     ]);
+    await other.onEvents(events(pool, 901, 1000));
     expect(await state()).toMatchObject({ pending: MOST_PENDING, is_full: true });
     await deliver(500);
     await deliver(500);

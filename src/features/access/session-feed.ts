@@ -1,9 +1,11 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { performance } from 'node:perf_hooks';
 import { Client } from 'pg';
+import { OutageLog } from '#platform/log/outage-log';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { valuesOf } from '#platform/postgres/statement';
-import { pause, within } from '#platform/timing/waits';
+import { Loop } from '#platform/timing/loop';
+import { within } from '#platform/timing/waits';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Time between two polls for ended sessions. */
@@ -16,13 +18,19 @@ const MAX_GAP_MS = 60_000;
  */
 @Injectable()
 export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(SessionFeed.name);
-  private readonly stopping = new AbortController();
+  private readonly loop = new Loop(
+    () => this.poll(),
+    () => POLL_MS,
+    new OutageLog(
+      new Logger(SessionFeed.name),
+      'ended sessions cannot be followed, so every request asks for its own',
+      'ended sessions are followed again',
+    ),
+  );
   private readonly listeners: ((endings: Ending[]) => void)[] = [];
   private client?: Client;
   private snapshot?: string;
   private lastPoll = { clock: -Infinity, wall: -Infinity };
-  private working?: boolean;
   /** Rises when sessions may have ended unseen. Those checked in an earlier term must be checked again. */
   term = 0;
 
@@ -39,22 +47,13 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   /** An unavailable database does not block the start. Until it answers, `fresh` is false. */
   async onModuleInit(): Promise<void> {
-    await this.attempt();
-    void this.run();
+    await this.loop.turn();
+    this.loop.start();
   }
 
   onApplicationShutdown(): void {
-    this.stopping.abort();
-    this.close();
-  }
-
-  private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await pause(POLL_MS, signal);
-      if (!signal.aborted) await this.attempt();
-    }
-    // The process may have been told to stop while this was connecting.
+    // It may be connecting now.
+    void this.loop.stop().then(() => this.close());
     this.close();
   }
 
@@ -64,18 +63,12 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     return Math.max(performance.now() - clock, Math.abs(Date.now() - wall));
   }
 
-  private async attempt(): Promise<void> {
+  private async poll(): Promise<void> {
     try {
       await this.pollEndings();
-      if (this.working === false) this.logger.log('ended sessions are followed again');
-      this.working = true;
     } catch (error) {
       this.close();
-      if (this.working !== false && !this.stopping.signal.aborted)
-        this.logger.warn(
-          `ended sessions cannot be followed, so every request asks for its own: ${(error as Error).message}`,
-        );
-      this.working = false;
+      throw error;
     }
   }
 

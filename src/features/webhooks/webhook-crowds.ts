@@ -1,5 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Database } from '#platform/database/database';
+import { OutageLog } from '#platform/log/outage-log';
+import { Loop } from '#platform/timing/loop';
 import { within } from '#platform/timing/waits';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { FAN_OUT_TO_CROWDS, NEXT_CROWDS } from './fan-out.sql';
@@ -21,14 +23,15 @@ const STOP_MS = 4000;
 @Injectable()
 export class WebhookCrowds implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(WebhookCrowds.name);
-  private running?: Promise<void>;
-  private stopping = false;
-  private nextLook = 0;
+  private readonly loop = new Loop(
+    () => this.serve(),
+    (hasFailed) => (hasFailed ? FAILED_MS : LOOK_MS),
+    new OutageLog(this.logger, 'crowds of webhooks have to wait'),
+  );
   /** The subject that was served last. */
   private after = '';
   /** Of a statement, halved by failures. */
   private events = EVENTS;
-  private leave: () => void = () => undefined;
 
   constructor(
     private readonly database: Database,
@@ -36,35 +39,20 @@ export class WebhookCrowds implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.leave = this.poller.add(() => Promise.resolve(this.look()));
+    this.loop.start();
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.leave();
-    this.stopping = true;
-    await within(STOP_MS, Promise.resolve(this.running));
+    await within(STOP_MS, this.loop.stop());
   }
 
-  /** Looks at the next opportunity. */
+  /** Looks now. */
   hurry(): void {
-    this.nextLook = 0;
-    this.poller.hurry();
-  }
-
-  /** Not awaited by the poller, whose other tasks go on meanwhile. */
-  private look(): void {
-    if (this.running || performance.now() < this.nextLook) return;
-    this.nextLook = performance.now() + LOOK_MS;
-    this.running = this.serve()
-      .catch((error: Error) => {
-        this.logger.warn(`crowds of webhooks have to wait: ${error.message}`);
-        this.nextLook = performance.now() + FAILED_MS;
-      })
-      .finally(() => (this.running = undefined));
+    this.loop.hurry();
   }
 
   private async serve(): Promise<void> {
-    while (!this.stopping) {
+    while (!this.loop.signal.aborted) {
       const { after, events: most } = this;
       const heads = await this.database.readAll(NEXT_CROWDS, { after, most });
       // Stored first, so that others have their turn if this one fails.

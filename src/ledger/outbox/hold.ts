@@ -1,4 +1,5 @@
 import type { Database } from '#platform/database/database';
+import { Loop } from '#platform/timing/loop';
 import type { LedgerEvent, OutboxCursor } from './ledger-event';
 import { type ConsumerState, MOVE_CONSUMER, SET_ASIDE } from './outbox.sql';
 
@@ -10,8 +11,11 @@ const HELD_MS = 10_000;
 
 /** A consumer that this process holds. Progress is stored from time to time. */
 export class Hold {
-  private readonly timer: NodeJS.Timeout;
-  private prolonging?: Promise<void>;
+  // If it fails, the next attempt may still be in time.
+  private readonly loop = new Loop(
+    () => this.prolong(),
+    () => PROLONG_MS,
+  );
   private lost = false;
 
   constructor(
@@ -20,9 +24,7 @@ export class Hold {
     private state: ConsumerState,
     private since: number,
   ) {
-    this.timer = setInterval(() => {
-      this.prolonging ??= this.prolong();
-    }, PROLONG_MS);
+    this.loop.start();
   }
 
   get cursor(): OutboxCursor {
@@ -54,8 +56,9 @@ export class Hold {
         : { ...this.state, ...to };
   }
 
-  end(): void {
-    clearInterval(this.timer);
+  /** @returns when nothing is stored any more */
+  end(): Promise<void> {
+    return this.loop.stop();
   }
 
   /**
@@ -63,16 +66,14 @@ export class Hold {
    * @param trouble what is known of the next events since one of them failed
    */
   async release(wait = 0, trouble?: Pick<ConsumerState, 'suspects' | 'failures'>): Promise<void> {
-    this.end();
-    await this.prolonging;
+    await this.end();
     this.state = { ...this.state, ...trouble };
     await this.move(0, wait);
   }
 
   /** Sets the next event aside, goes on behind it, and ends the hold. */
   async setAside(event: LedgerEvent, to: OutboxCursor, error: string): Promise<boolean> {
-    this.end();
-    await this.prolonging;
+    await this.end();
     this.advance(to, 1);
     const what = { id: event.id, event: JSON.stringify(event), error };
     const rest = { seconds: 0, wait: 0, ...what };
@@ -81,14 +82,8 @@ export class Hold {
 
   private async prolong(): Promise<void> {
     const began = performance.now();
-    try {
-      this.lost = !(await this.move(HOLD_MS / 1000, 0));
-      this.since = began;
-    } catch {
-      // If this fails, the next attempt may still be in time.
-    } finally {
-      this.prolonging = undefined;
-    }
+    this.lost = !(await this.move(HOLD_MS / 1000, 0));
+    this.since = began;
   }
 
   private async move(seconds: number, wait: number): Promise<boolean> {

@@ -1,5 +1,6 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { OutageLog } from '#platform/log/outage-log';
+import { Loop } from '#platform/timing/loop';
 
 /** Time between two reads of the outbox. */
 const POLL_MS = 250;
@@ -7,21 +8,21 @@ const POLL_MS = 250;
 type Task = () => Promise<void>;
 
 /**
- * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task; it runs while there
- * is one. It polls, because a notification comes at commit, when an older transaction may still prevent the event from
+ * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task. It polls, because a notification comes at commit, when an older transaction may still prevent the event from
  * being read.
  */
 @Injectable()
-export class OutboxPoller implements OnModuleDestroy {
-  private readonly outage = new OutageLog(
-    new Logger(OutboxPoller.name),
-    'events have to wait',
-    'events are read again',
-  );
+export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly tasks = new Set<Task>();
-  private running?: Promise<void>;
-  private wake: () => void = () => undefined;
-  private stopping = false;
+  private readonly loop = new Loop(
+    () => this.runTasks(),
+    () => POLL_MS,
+    new OutageLog(new Logger(OutboxPoller.name), 'events have to wait', 'events are read again'),
+  );
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
 
   /**
    * Runs a task repeatedly; each run starts after the one before has finished.
@@ -29,7 +30,7 @@ export class OutboxPoller implements OnModuleDestroy {
    */
   add(task: Task): () => void {
     this.tasks.add(task);
-    this.running ??= this.run();
+    this.hurry();
     return () => void this.tasks.delete(task);
   }
 
@@ -40,34 +41,16 @@ export class OutboxPoller implements OnModuleDestroy {
 
   /** Runs the tasks again without waiting. */
   hurry(): void {
-    this.wake();
+    this.loop.hurry();
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stopping = true;
-    this.wake();
-    await this.running;
-  }
-
-  private async run(): Promise<void> {
-    while (!this.stopping && this.tasks.size > 0) {
-      const woken = new Promise<void>((resolve) => (this.wake = resolve));
-      const begun = performance.now();
-      await this.runTasks();
-      let timer: NodeJS.Timeout | undefined;
-      const pause = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, Math.max(0, POLL_MS - (performance.now() - begun))).unref();
-      });
-      if (!this.stopping) await Promise.race([pause, woken]);
-      clearTimeout(timer);
-    }
-    this.running = undefined;
+    await this.loop.stop();
   }
 
   private async runTasks(): Promise<void> {
     const results = await Promise.allSettled([...this.tasks].map((task) => task()));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed) this.outage.failed(failed.reason);
-    else this.outage.succeeded();
+    if (failed) throw failed.reason;
   }
 }

@@ -9,6 +9,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
 import { OutageLog } from '#platform/log/outage-log';
 import type { TypedStatement } from '#platform/postgres/statement';
+import { Loop } from '#platform/timing/loop';
 import { Database } from './database';
 
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
@@ -65,10 +66,11 @@ type First = Partial<Pick<Expiry, 'batch' | 'after'>>;
 export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(ExpiredRows.name);
   private readonly tables: Expiry[] = [];
-  private timer?: NodeJS.Timeout;
-  private running: Promise<unknown> = Promise.resolve();
-  private stopping = false;
-  private readonly outage = new OutageLog(this.logger, 'expired rows stay for now');
+  private readonly loop = new Loop(
+    () => this.sweep(),
+    () => SWEEP_MS * (0.5 + Math.random()),
+    new OutageLog(this.logger, 'expired rows stay for now'),
+  );
 
   constructor(
     private readonly database: Database,
@@ -81,13 +83,11 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   onApplicationBootstrap(): void {
-    this.schedule();
+    this.loop.start();
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stopping = true;
-    clearTimeout(this.timer);
-    await this.running;
+    await this.loop.stop();
   }
 
   /**
@@ -102,7 +102,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
       const now = Date.now();
       if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
       try {
-        for (let more = true; more && !this.stopping;) {
+        for (let more = true; more && !this.loop.signal.aborted;) {
           const batch = await this.removeBatch(expiry);
           total += batch.removed;
           more = batch.more ?? batch.removed === expiry.batch;
@@ -111,6 +111,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
         errors.push(error);
       }
     }
+    if (total > 0) this.logger.debug(`removed ${total} expired rows`);
     if (errors.length > 0) throw errors[0];
     return total;
   }
@@ -121,27 +122,6 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     this.removed.inc({ table }, result.removed);
     expiry.after = result.reached ?? after;
     return result;
-  }
-
-  private schedule(): void {
-    if (this.stopping) return;
-    this.timer = setTimeout(
-      () => {
-        this.running = this.sweepAndReport().then(() => this.schedule());
-      },
-      SWEEP_MS * (0.5 + Math.random()),
-    );
-    this.timer.unref();
-  }
-
-  private async sweepAndReport(): Promise<void> {
-    try {
-      const total = await this.sweep();
-      this.outage.succeeded();
-      if (total > 0) this.logger.debug(`removed ${total} expired rows`);
-    } catch (error) {
-      this.outage.failed(error);
-    }
   }
 }
 

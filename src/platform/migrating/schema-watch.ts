@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import type { FastifyRequest } from 'fastify';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
+import { Loop } from '#platform/timing/loop';
 import { SCHEMA, problemBy } from './schema';
 
 /** While the schema does not fit, it may begin to at any moment. */
@@ -14,20 +15,22 @@ const WITHOUT_SCHEMA = /^\/(health|metrics|docs)(\/|$)/;
 @Injectable()
 export class SchemaWatch implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(SchemaWatch.name);
-  private timer?: NodeJS.Timeout;
-  private ended = false;
+  private readonly loop = new Loop(
+    () => this.look(),
+    () => (this.problem ? WAITING_MS : WATCHING_MS),
+  );
   /** What is wrong; undefined also while nobody could ask. */
   problem?: string;
 
   constructor(private readonly database: Database) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.look();
+    await this.loop.turn();
+    this.loop.start();
   }
 
   onModuleDestroy(): void {
-    this.ended = true;
-    clearTimeout(this.timer);
+    void this.loop.stop();
   }
 
   /** A hook of Fastify. */
@@ -42,17 +45,10 @@ export class SchemaWatch implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async look(): Promise<void> {
     const before = this.problem;
-    try {
-      this.problem = await problemBy(() => this.database.read(SCHEMA, {}));
-    } catch {
-      // Without the database, `DatabaseHealthIndicator` says so. What was known stands.
-    }
-    if (this.problem !== before) {
-      if (this.problem) this.logger.error(this.problem);
-      else this.logger.log('the schema has the migrations of this version now');
-    }
-    if (this.ended) return;
-    this.timer = setTimeout(() => void this.look(), this.problem ? WAITING_MS : WATCHING_MS);
-    this.timer.unref();
+    // Without the database this fails, and `DatabaseHealthIndicator` says so. What was known stands.
+    this.problem = await problemBy(() => this.database.read(SCHEMA, {}));
+    if (this.problem === before) return;
+    if (this.problem) this.logger.error(this.problem);
+    else this.logger.log('the schema has the migrations of this version now');
   }
 }

@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Loop } from '#platform/timing/loop';
 import { SessionFeed } from '#features/access/session-feed';
 import { SessionWatch } from '#features/access/session-watch';
 
@@ -12,7 +13,7 @@ export const holdSweeps = (): unknown => jest.spyOn(SessionWatch.prototype, 'swe
 export function holdTerms(): jest.SpyInstance {
   const close = Reflect.get(SessionFeed.prototype, 'close') as () => void;
   return jest.spyOn(SessionFeed.prototype as never, 'close').mockImplementation(function (this: SessionFeed) {
-    const { aborted } = (Reflect.get(this, 'stopping') as AbortController).signal;
+    const { aborted } = (Reflect.get(this, 'loop') as Loop).signal;
     if (aborted || Reflect.get(this, 'snapshot') === undefined) close.call(this);
   } as never);
 }

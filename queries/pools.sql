@@ -79,7 +79,8 @@ PREPARE list_pools AS
   AND CASE WHEN ($2::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($2::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -112,7 +113,8 @@ PREPARE list_pools_after AS
   SELECT
 coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -151,7 +153,8 @@ EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::t
 OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
   WHERE o.pool_id = p.id AND o.address = ($1::text))) THEN json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
     'owner', json_build_object('id', u.id, 'address', u.address),
     'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
@@ -188,7 +191,8 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
     'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
     'claimableYield', greatest(coalesce(p.claimed_yield + v.claimable, p.total_yield) - p.claimed_yield, 0)::text,
     'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0),
-    'apy', trim_scale(round(((power(1 + least(coalesce(v.apr_bps, p.apr_bps), 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+    'apy', trim_scale(round(
+      ((power(1 + least(coalesce(v.apr_bps, p.apr_bps), 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
     'lastClaimed', iso(p.last_claimed_at))::text END AS data
   FROM pools p
 LEFT JOIN LATERAL (

@@ -84,7 +84,8 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int AS total,
     coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text, 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
+'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
+'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
 'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
 'members', p.member_count, 'recentTransactions',
 (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,

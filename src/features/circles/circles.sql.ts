@@ -1,9 +1,9 @@
 import { type CircleState, TYPE_WITH_CIRCLES, type TransactionStatus } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, HOLDS_CIRCLES, KNOWN_CHAIN, LAST_BLOCK, isApart, tokenOf } from '#ledger/chain/chain.sql';
+import { HEAD, KNOWN_CHAIN, LAST_BLOCK, holdsCircles, isApart, tokenOf } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
-import { SUBMITTED } from '#features/pools/unpaid.sql';
+import { submitted } from '#features/pools/unpaid.sql';
 
 const OF_POOL = `
   LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
@@ -20,7 +20,7 @@ const PAYOUT = 'm.won - m.paid_out';
 
 /** SQL: what the contract takes of the caller in the block after the last one that was read, as it stands there. */
 const CAN = {
-  open: `c.circle_id IS NULL AND u.address = :caller AND ${HOLDS_CIRCLES}`,
+  open: `c.circle_id IS NULL AND u.address = :caller AND ${holdsCircles('p')}`,
   join: `c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by`,
   contribute: `c.state = 'RUNNING' AND m.paid = 0 AND last.time < c.round_end`,
   payout: `${PAYOUT} > 0`,
@@ -109,14 +109,14 @@ export const CIRCLE_TO_CALL = statement<
   `
     SELECT ${READABLE} AS readable, u.address = :caller AS "isOwner", p.contract_address AS contract,
       (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
-      ${HOLDS_CIRCLES} AS "holdsCircles", chain.*, ${tokenOf('p.contract_address')} AS token,
+      ${holdsCircles('p')} AS "holdsCircles", chain.*, ${tokenOf('p.contract_address')} AS token,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')} AS "isCurrent",
       c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = :caller AS "isOrganiser",
       m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
       coalesce(${PAYOUT}, 0)::text AS payout, coalesce(${REFUND}, 0)::text AS refund,
       coalesce(last.time > c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
       coalesce(r.paid_count = c.places, false) AS "allPaid", coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
-      t.account, t.status, t.amount::text, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
+      t.account, t.status, t.amount::text, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL}
     LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'

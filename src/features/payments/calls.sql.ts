@@ -2,9 +2,9 @@ import type { TransactionStatus } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 import {
   HEAD,
-  HOLDS_CIRCLES,
   KNOWN_CHAIN,
   LAST_BLOCK_TIME,
+  holdsCircles,
   isApart,
   isCompounding,
   shareYieldOf,
@@ -12,7 +12,7 @@ import {
 } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
-import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
+import { isPaying, submitted } from '#features/pools/unpaid.sql';
 import { ACCRUED, CLAIMABLE } from '#features/positions/positions.sql';
 import type { OwnContract } from './own-calls';
 
@@ -57,7 +57,7 @@ export interface PoolToPayOut extends PoolRow {
 
 const MINIMUM = `
   (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
-  ${HOLDS_CIRCLES} AS "holdsCircles"`;
+  ${holdsCircles('p')} AS "holdsCircles"`;
 
 const OWN = `
   (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
@@ -80,7 +80,7 @@ export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction
   `
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
       ${tokenOf('p.contract_address')} AS token,
-      t.account, t.status, t.amount, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
+      t.account, t.status, t.amount, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
     WHERE p.id = :pool`,

@@ -3,28 +3,29 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { APR_BPS, TOTAL_YIELD, shareYield } from '#ledger/chain/chain.sql';
-import { SUBMITTED } from './unpaid.sql';
+import { aprBps, shareYield, totalYield } from '#ledger/chain/chain.sql';
+import { submitted } from './unpaid.sql';
 
 /**
- * The newest transactions of pool `p`, newest first. There is one branch per type, merged in order, because the index
+ * The newest transactions of the pool, newest first. There is one branch per type, merged in order, because the index
  * begins with pool and type. This way one index serves the filtered and the unfiltered lists.
  */
-const newestTransactions = (limit: number): string => `
+const newestTransactions = (pool: string, limit: number): string => `
   (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
+      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${submitted('t')}, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
    FROM (${TRANSACTION_TYPES.map(
      (type) =>
-       `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
+       `(SELECT * FROM transactions WHERE pool_id = ${pool} AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
    ).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${limit}) t)`;
 
 const POOL_FIELDS = `
   'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-  'pendingBalance', p.pending_balance::text, 'totalYield', ${TOTAL_YIELD}::text, 'apr', trim_scale(${APR_BPS} / 100.0), 'autoCompound', p.auto_compound,
+  'pendingBalance', p.pending_balance::text, 'totalYield', ${totalYield('p', 'v')}::text,
+  'apr', trim_scale(${aprBps('p', 'v')} / 100.0), 'autoCompound', p.auto_compound,
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
 const POOL_ITEM = `json_build_object(${POOL_FIELDS},
-  'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})`;
+  'members', p.member_count, 'recentTransactions', ${newestTransactions('p.id', 10)})`;
 
 interface ListParameters {
   /** Lower-cased address. */
@@ -113,7 +114,7 @@ export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableR
       'owner', json_build_object('id', u.id, 'address', u.address),
       'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
         WHERE m.pool_id = p.id AND m.address <> u.address),
-      'transactions', ${newestTransactions(100)})::text END AS data
+      'transactions', ${newestTransactions('p.id', 100)})::text END AS data
     FROM pools p JOIN users u ON u.id = p.owner_id ${shareYield('p.id')} WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
 );
@@ -127,10 +128,11 @@ export const POOL_YIELD = statement<{ pool: string; caller: string }, ReadableRo
   { pool: 'uuid', caller: 'text' },
   `
     SELECT CASE WHEN ${isReader('p.id', ':caller')} THEN json_build_object(
-      'totalYield', ${TOTAL_YIELD}::text,
-      'claimableYield', greatest(${TOTAL_YIELD} - p.claimed_yield, 0)::text,
-      'apr', trim_scale(${APR_BPS} / 100.0),
-      'apy', trim_scale(round(((power(1 + least(${APR_BPS}, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+      'totalYield', ${totalYield('p', 'v')}::text,
+      'claimableYield', greatest(${totalYield('p', 'v')} - p.claimed_yield, 0)::text,
+      'apr', trim_scale(${aprBps('p', 'v')} / 100.0),
+      'apy', trim_scale(round(
+        ((power(1 + least(${aprBps('p', 'v')}, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
       'lastClaimed', iso(p.last_claimed_at))::text END AS data
     FROM pools p ${shareYield('p.id')} WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },

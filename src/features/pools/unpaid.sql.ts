@@ -3,10 +3,10 @@ import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { EFFECTIVE_BLOCK, isApart } from '#ledger/chain/chain.sql';
 
-/** SQL: `submitted` of transaction `t`, as JSON. Only pending ones are looked up. */
-export const SUBMITTED = `
-  CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END`;
+/** SQL: `submitted` of the transaction `t`, as JSON. Only pending ones are looked up. */
+export const submitted = (t: string): string => `
+  CASE WHEN ${t}.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+    FROM submissions s WHERE s.transaction_id = ${t}.id) END`;
 
 /** SQL: whether a payment was told for one of the deposits of an address into a pool, which the ledger lacks. */
 export const isPaying = (pool: string, address: string): string => `

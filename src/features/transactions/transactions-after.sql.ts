@@ -3,7 +3,7 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { FEW_STREAMS, IS_INDEXED, KINDS, MEMBERSHIPS, WANTED_TYPE, uuidOf } from './memberships.sql';
-import { OUTSIDE, OWN, TRANSACTION_ITEM, asReader } from './transactions.sql';
+import { OUTSIDE, OWN, asReader, transactionItem } from './transactions.sql';
 
 export type Order = 'asc' | 'desc';
 
@@ -107,7 +107,7 @@ const indexedStreams = (order: Order): string => {
 
 /** For FROM: a page of the rows with these ids, which are already in order. */
 const page = (ids: string): string => `
-  (SELECT ${cursorPage(TRANSACTION_ITEM, 'page.id')}
+  (SELECT ${cursorPage(transactionItem('t'), 'page.id')}
    FROM (SELECT id, row_number() OVER () AS n FROM (${ids}) ordered) page
    JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 

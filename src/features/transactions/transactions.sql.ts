@@ -3,7 +3,7 @@ import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { FINALIZED } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
-import { SUBMITTED } from '#features/pools/unpaid.sql';
+import { submitted } from '#features/pools/unpaid.sql';
 import { MEMBERSHIPS, MEMBER_TOTAL, candidates, memberIds, oldest, total } from './memberships.sql';
 
 /** `last` is the id of the last item. */
@@ -21,11 +21,12 @@ export interface ListParameters {
   offset: number;
 }
 
-const TRANSACTION_FIELDS = `
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
-  'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at), 'from', t.account`;
-export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
+/** SQL: what lists show of the transaction `t`. */
+const transactionFields = (t: string): string => `
+  'id', ${t}.id, 'poolId', ${t}.pool_id, 'type', ${t}.type, 'amount', ${t}.amount::text, 'txHash', ${t}.tx_hash,
+  'blockNumber', ${t}.block_number, 'status', ${t}.status,
+  'submitted', ${submitted(t)}, 'createdAt', iso(${t}.created_at), 'from', ${t}.account`;
+export const transactionItem = (t: string): string => `json_build_object(${transactionFields(t)})`;
 
 /** Ids from an index that begins with the columns in `where` and the type. One branch per type, each in order. */
 const branches = (where: string, limit: string): string =>
@@ -42,7 +43,7 @@ export const newest = (where: string[], limit: string): string => `
 
 /** For FROM: the rows with the ids from `page` as JSON, and the last of these ids. */
 export const items = (page: string): string => `
-  (SELECT coalesce(json_agg(${TRANSACTION_ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
+  (SELECT coalesce(json_agg(${transactionItem('t')}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
 /** Conditions: in the caller's own pools, and the caller's payments into pools of others. */
@@ -109,7 +110,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
 );
 
 const TRANSACTION_DETAIL = `
-  SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
+  SELECT CASE WHEN readable THEN json_build_object(${transactionFields('t')},
     'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
     'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text,
     'final', coalesce(t.block_number <= ${FINALIZED}, false))::text END AS data

@@ -34,9 +34,9 @@ export const isCompounding = (pool: string, address: string): string => `
       AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
     ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false)`;
 
-/** SQL: whether the contract of pool `p` holds circles, as the indexer has read it. */
-export const HOLDS_CIRCLES = `
-  coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false)`;
+/** SQL: whether the contract of the pool `p` holds circles, as the indexer has read it. */
+export const holdsCircles = (p: string): string => `
+  coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = ${p}.type::text AND c.address = ${p}.contract_address), false)`;
 
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
@@ -167,6 +167,7 @@ export const shareYieldOf = (pool: string, account: string): string =>
     `LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ${account} AND n.name IN (h.account, n.contract)`,
   );
 
-/** SQL: what pool `p` has earned, beside `v` of `shareYield`. What shares of a vault have earned is in no sum. */
-export const TOTAL_YIELD = 'coalesce(p.claimed_yield + v.claimable, p.total_yield)';
-export const APR_BPS = 'coalesce(v.apr_bps, p.apr_bps)';
+/** SQL: what the pool `p` has earned, beside `v` of `shareYield`. What shares of a vault have earned is in no sum. */
+export const totalYield = (p: string, v: string): string =>
+  `coalesce(${p}.claimed_yield + ${v}.claimable, ${p}.total_yield)`;
+export const aprBps = (p: string, v: string): string => `coalesce(${v}.apr_bps, ${p}.apr_bps)`;

@@ -11,12 +11,12 @@ import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
-import { tellCompleteness } from '#verify/completeness/completeness';
+import { tellCompleteness } from '#verify/checks/completeness';
 import { BalanceComparison } from '#verify/shares/balances';
 import { ShareComparison } from '#verify/shares/shares';
 import { ToldComparison } from '#verify/told/told';
-import { KeyBatchSize } from '#verify/walking/batches';
-import { Stopped, Walk } from '#verify/walking/walk';
+import { KeyBatchSize } from '#verify/checks/walk';
+import { Stopped, Walk } from '#verify/checks/walk';
 import type { Progress } from './progress';
 
 export interface Options {

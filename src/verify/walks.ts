@@ -8,7 +8,7 @@ import { NEXT_POOLS } from '#verify/checks/positions.sql';
 import { FIRST_HOLDER, ShareComparison } from '#verify/shares/shares';
 import { NEXT_HOLDERS } from '#verify/shares/shares.sql';
 import { ToldComparison } from '#verify/told/told';
-import { Walk as Going } from '#verify/walking/walk';
+import { Walk as Going } from '#verify/checks/walk';
 
 /** Events that one step of `events` goes over. */
 const EVENTS_AT_ONCE = 1000;

@@ -1,7 +1,5 @@
 import { type AbiFunction, type Hex, encodeFunctionData, parseAbi, parseAbiItem } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { type StoredCircle, circleViews } from './circle-views';
-import { type StoredPosition, claimable } from './stored-position';
 
 /** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
 const abi = parseAbi([
@@ -9,6 +7,13 @@ const abi = parseAbi([
   'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
   'function claimableOf(bytes16 poolId, address account) view returns (uint256)',
 ]);
+/** What contracts/RotatingPool.sol tells of a circle. */
+const circleAbi = parseAbi([
+  'function totalOf(uint64 circleId) view returns (uint256)',
+  'function claimableOf(uint64 circleId, address account) view returns (uint256 payout, uint256 refund)',
+]);
+/** As the contract: see the yield model. */
+const SCALE = 2n ** 128n;
 
 export type Call = [method: string, parameters: unknown[]];
 
@@ -16,6 +21,21 @@ export interface AtCursor {
   /** The driver returns bigint as text. */
   cursorNumber: string;
   cursorHash: string;
+}
+
+/** A position as it is stored; `first` is the first accrual that it has not taken part in. */
+interface StoredPosition {
+  account: string;
+  balance: string;
+  offset: string;
+  owed: string;
+  first: { time: string; perWeight: string; perUnit: string; lastPerUnit: string } | null;
+}
+
+/** A circle as the ledger has it: amounts as decimal text. */
+interface StoredCircle {
+  id: string;
+  members: { account: string; payout: string; refund: string }[];
 }
 
 export interface Holding extends AtCursor {
@@ -49,13 +69,30 @@ const address = (text: string): Hex => text as Hex;
 export function questionsOf(holding: Holding): Question[] {
   const { id, contract, block, total, holders, circle } = holding;
   if (circle === true) return [];
-  if (circle) return circleViews(id, circle, total, (data) => ethCall(contract, data, block));
-  const { totalOf, balanceOf, claimableOf } = holding.others ? viewsOf(holding) : referenceViews(id);
   const ask = (kind: string, data: Hex | undefined, key: string, wanted: string | bigint): Question[] =>
     data === undefined
       ? []
       : [{ kind, id: key, wanted: BigInt(wanted), call: ethCall(contract, data, block) }];
-  const ofPool = total === null ? [] : ask('chain.total', totalOf, id, total);
+  const ofPool = (data: Hex | undefined): Question[] =>
+    total === null ? [] : ask('chain.total', data, id, total);
+  if (circle) {
+    const of = BigInt(circle.id);
+    const claimableOf = (account: string): Hex =>
+      encodeFunctionData({ abi: circleAbi, functionName: 'claimableOf', args: [of, address(account)] });
+    return [
+      ...ofPool(encodeFunctionData({ abi: circleAbi, functionName: 'totalOf', args: [of] })),
+      ...circle.members.flatMap(({ account, payout, refund }) =>
+        // The two words that the contract answers with, as one number.
+        ask(
+          'chain.claimable',
+          claimableOf(account),
+          `${id} ${account}`,
+          (BigInt(payout) << 256n) | BigInt(refund),
+        ),
+      ),
+    ];
+  }
+  const { totalOf, balanceOf, claimableOf } = holding.others ? viewsOf(holding) : referenceViews(id);
   const ofAccounts = holders.flatMap(({ account, amount, position }) => {
     const key = `${id} ${account}`;
     return [
@@ -67,7 +104,15 @@ export function questionsOf(holding: Holding): Question[] {
       ...(position === null ? [] : ask('chain.claimable', claimableOf(account), key, claimable(position))),
     ];
   });
-  return [...ofPool, ...ofAccounts];
+  return [...ofPool(totalOf), ...ofAccounts];
+}
+
+/** What the account could claim now. */
+function claimable({ balance, offset, owed, first }: StoredPosition): bigint {
+  if (!first) return BigInt(owed);
+  const weight = BigInt(balance) * BigInt(first.time) - BigInt(offset);
+  const later = BigInt(first.lastPerUnit) - BigInt(first.perUnit);
+  return BigInt(owed) + (weight * BigInt(first.perWeight)) / SCALE + (BigInt(balance) * later) / SCALE;
 }
 
 interface Views {

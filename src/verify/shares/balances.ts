@@ -2,8 +2,8 @@ import { encodeFunctionData, parseAbi } from 'viem';
 import { ChainComparison } from '#verify/checks/chain';
 import { lastBlockOf } from '#verify/checks/chain.sql';
 import { type AtCursor, ethCall } from '#verify/contract/holdings';
-import { KeyBatchSize } from '#verify/walking/batches';
-import type { Walk } from '#verify/walking/walk';
+import { KeyBatchSize } from '#verify/checks/walk';
+import type { Walk } from '#verify/checks/walk';
 import { FIRST_HOLDER } from './shares';
 import { NEXT_HOLDERS } from './shares.sql';
 

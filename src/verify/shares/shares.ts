@@ -1,8 +1,8 @@
 import type { Value } from '#verify/checks/connection';
 import { LOCK_CURSOR } from '#verify/checks/lottery.sql';
 import { CircleComparison } from '#verify/circles/circles';
-import { KeyBatchSize } from '#verify/walking/batches';
-import type { Walk } from '#verify/walking/walk';
+import { KeyBatchSize } from '#verify/checks/walk';
+import type { Walk } from '#verify/checks/walk';
 import { type Part, ShareModel, type WrongPart } from './share-model';
 import * as sql from './shares.sql';
 

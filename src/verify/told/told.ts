@@ -1,6 +1,6 @@
 import { Repairs, type Value } from '#verify/checks/connection';
-import { KeyBatchSize } from '#verify/walking/batches';
-import type { Walk } from '#verify/walking/walk';
+import { KeyBatchSize } from '#verify/checks/walk';
+import type { Walk } from '#verify/checks/walk';
 import * as sql from './told.sql';
 
 interface Told {

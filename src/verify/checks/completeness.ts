@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Findings } from '#verify/checks/findings';
+import type { Findings } from './findings';
 
 /**
  * What receipts prove of contracts that do not number their events. Parameter: contracts. Row: contract, blocks that

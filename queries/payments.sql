@@ -99,7 +99,7 @@ LEFT JOIN LATERAL (
 ) v ON true
   WHERE p.id = ($2::uuid);
 
--- src/features/payments/draw-calls.sql.ts
+-- src/features/payments/draw-calls.service.ts
 -- $1 contract text, $2 drawId bigint, $3 caller text
 PREPARE draw_of_call AS
   SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = c.address) AS token, c.address AS contract, d.status, d.paid, CASE
@@ -117,7 +117,7 @@ PREPARE draw_of_call AS
   LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = ($2::bigint)
   LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = ($3::text);
 
--- src/features/payments/stray-deposits.sql.ts
+-- src/features/payments/stray-deposits.controller.ts
 -- $1 caller text, $2 limit bigint, $3 offset bigint
 PREPARE list_stray_deposits AS
 WITH stray AS MATERIALIZED (

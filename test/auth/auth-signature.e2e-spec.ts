@@ -10,8 +10,7 @@ import {
   signatureToCompactSignature,
 } from 'viem';
 import { SignInRefused } from '#features/auth/sign-in-refused';
-import { parseSiweMessage } from '#features/auth/siwe';
-import { inStandardForm } from '#features/auth/siwe-forms';
+import { inStandardForm, parseSiweMessage } from '#features/auth/siwe';
 import { isSignedByKey } from '#features/auth/wallet-signature';
 import { useApp } from '../support/app';
 import { type MessageFields, newWallet, siweMessage } from '../support/wallet';

@@ -1,5 +1,4 @@
-import { inStandardForm } from '#features/auth/siwe-forms';
-import { scanSiweMessage } from '#features/auth/siwe';
+import { inStandardForm, scanSiweMessage } from '#features/auth/siwe';
 import { METRICS_TOKEN, type Response, type TestApp, useApp } from '../support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
 

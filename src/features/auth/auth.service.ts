@@ -10,8 +10,7 @@ import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/access/sign-in.sql'
 import { AuthSettings } from './auth.settings';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
 import { SignInRefused } from './sign-in-refused';
-import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
-import { inStandardForm } from './siwe-forms';
+import { type SiweClaims, inStandardForm, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
 
 @Injectable()

@@ -1,6 +1,5 @@
 import type { Chain } from 'viem';
-import { KNOWN_CHAINS } from './known-chains';
-import { chainInfo, localRpcUrl } from './wallet-chain';
+import { KNOWN_CHAINS, chainInfo, localRpcUrl } from './wallet-chain';
 
 // By its types TypeScript would come to packages that do not compile here.
 const CHAINS = Object.values(jest.requireActual<Record<string, Chain>>('viem/chains'));

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
-import { FairTurns } from '#platform/timing/fair-turns';
+import { FairTurns } from '#platform/timing/turns';
 import { pause } from '#platform/timing/waits';
 import { type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
 import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';

@@ -3,10 +3,11 @@ import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
-import { ReferenceCircles } from './reference-circles';
 
-type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof contractAbi, Name>;
-const On = eventsOf(contractAbi);
+const abi = [...contractAbi, ...circleAbi] as const;
+
+type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof abi, Name>;
+const On = eventsOf(abi);
 
 /**
  * contracts/SavingsPool.sol, contracts/LotteryPool.sol, which is one with draws, and contracts/RotatingPool.sol. Rotating
@@ -14,11 +15,11 @@ const On = eventsOf(contractAbi);
  */
 @PoolContract({
   types: POOL_TYPES,
-  abi: [...contractAbi, ...circleAbi],
+  abi,
   numberedBy: 'seq',
   verifiedAs: 'ReferencePool',
 })
-export class ReferencePool extends ReferenceCircles {
+export class ReferencePool {
   @On('Deposited')
   deposited({ poolId, ref, account, amount }: Event<'Deposited'>): Happening {
     return { kind: 'Deposited', poolId, ref, account, amount };
@@ -87,5 +88,71 @@ export class ReferencePool extends ReferenceCircles {
   @On('Refunded')
   refunded({ drawId, account, amount }: Event<'Refunded'>): Happening {
     return { kind: 'Refunded', drawId, account, amount };
+  }
+
+  @On('CircleOpened')
+  circleOpened(event: Event<'CircleOpened'>): Happening {
+    const { circleId, poolId, organiser, contribution, collateral, period, members, joinBy } = event;
+    return {
+      kind: 'CircleOpened',
+      circleId,
+      poolId,
+      account: organiser,
+      amount: contribution,
+      collateral,
+      period,
+      place: members,
+      time: joinBy,
+    };
+  }
+
+  @On('MemberNamed')
+  memberNamed({ circleId, poolId, account, place }: Event<'MemberNamed'>): Happening {
+    return { kind: 'MemberNamed', circleId, poolId, account, place };
+  }
+
+  @On('Joined')
+  joined({ circleId, poolId, ref, account, amount }: Event<'Joined'>): Happening {
+    return { kind: 'Joined', circleId, poolId, ref, account, amount };
+  }
+
+  @On('CircleStarted')
+  circleStarted({ circleId, poolId, roundEnd }: Event<'CircleStarted'>): Happening {
+    return { kind: 'CircleStarted', circleId, poolId, time: roundEnd };
+  }
+
+  @On('Contributed')
+  contributed({ circleId, poolId, ref, account, round, amount }: Event<'Contributed'>): Happening {
+    return { kind: 'Contributed', circleId, poolId, ref, account, place: round, amount };
+  }
+
+  @On('CollateralUsed')
+  collateralUsed({ circleId, poolId, account, round, amount }: Event<'CollateralUsed'>): Happening {
+    return { kind: 'CollateralUsed', circleId, poolId, account, place: round, amount };
+  }
+
+  @On('RoundEnded')
+  roundEnded({ circleId, poolId, account, round, amount, nextEnd }: Event<'RoundEnded'>): Happening {
+    return { kind: 'RoundEnded', circleId, poolId, account, place: round, amount, time: nextEnd };
+  }
+
+  @On('CircleCompleted')
+  circleCompleted({ circleId, poolId }: Event<'CircleCompleted'>): Happening {
+    return { kind: 'CircleCompleted', circleId, poolId };
+  }
+
+  @On('CircleCancelled')
+  circleCancelled({ circleId, poolId }: Event<'CircleCancelled'>): Happening {
+    return { kind: 'CircleCancelled', circleId, poolId };
+  }
+
+  @On('PaidOut')
+  paidOut({ circleId, poolId, ref, account, amount }: Event<'PaidOut'>): Happening {
+    return { kind: 'PaidOut', circleId, poolId, ref, account, amount };
+  }
+
+  @On('CircleRefunded')
+  circleRefunded({ circleId, poolId, ref, account, amount }: Event<'CircleRefunded'>): Happening {
+    return { kind: 'CircleRefunded', circleId, poolId, ref, account, amount };
   }
 }

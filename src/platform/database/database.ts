@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { tracingChannel } from 'node:diagnostics_channel';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
@@ -18,7 +19,6 @@ import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
 import { within } from '#platform/timing/waits';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes, readPoolOptions } from './data-source';
-import { traced } from './tracing';
 
 /** Reads in a batch. */
 const READ_DEPTH = 32;
@@ -177,4 +177,34 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     if (this.pool.ending) return;
     await within(END_MS, Promise.all([this.pool.end(), this.readPool?.end(), this.standbys?.end()]));
   }
+}
+
+/** A call of `Database`: the message of the channel. Without the values, which may be secret. */
+export interface StatementCall {
+  /** Name of the statement. */
+  readonly name: string;
+  readonly kind: 'read' | 'write' | 'joined';
+  /** How many calls the statement carried in which a joined one was sent the last time. */
+  calls?: number;
+  /** Set by Node before `error` and `asyncEnd`. */
+  error?: unknown;
+  /** The rows. Set by Node before `asyncEnd`. */
+  result?: unknown;
+}
+
+/**
+ * Subscribe with the same name. `start` is published in the caller's async context. A call that began before, for other
+ * subscribers, has only an end.
+ */
+const channel = tracingChannel<unknown, StatementCall>('database:statement');
+
+/** Tells subscribers when the call starts, ends and fails. Nobody pays for it while there are none. */
+function traced<Result>(
+  { name }: Statement,
+  kind: StatementCall['kind'],
+  run: (call?: StatementCall) => Promise<Result>,
+): Promise<Result> {
+  if (!channel.hasSubscribers) return run();
+  const call: StatementCall = { name, kind };
+  return channel.tracePromise(() => run(call), call);
 }

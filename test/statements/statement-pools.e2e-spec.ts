@@ -12,8 +12,7 @@ import {
   isUnavailable,
 } from '#platform/postgres/unavailable';
 import { BatchedPool } from '#platform/statements/batched-pool';
-import { ServerClock } from '#platform/statements/deadline';
-import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import { PipelinedPool, ServerClock } from '#platform/statements/pipelined-pool';
 import type { PoolSize, StatementPool } from '#platform/statements/statement-pool';
 import { until } from '../support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';

@@ -1,10 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Asset } from '#platform/answers/asset';
+import { isHost } from '#platform/http/host';
 import type { Environment } from '#settings/environment';
-import { addressOf } from './address';
 import { createDocument, servedAt } from './document';
 
 /** After this time browsers check for changes and get a 304. */
@@ -136,4 +137,15 @@ function documents(app: NestFastifyApplication): (url: string) => Asset {
     if (kept.size > MOST_ADDRESSES) kept.delete(kept.keys().next().value!);
     return asset;
   };
+}
+
+/**
+ * The address under which a request reached the service, with the prefix that it may have. Behind a proxy of TRUST_PROXY
+ * it is the proxy's, by X-Forwarded-Host and X-Forwarded-Proto.
+ */
+function addressOf({ protocol, host, originalUrl }: FastifyRequest): string {
+  // HTTP/1.0 may leave it out, and nobody has checked what a proxy says. The page, which is beside the document, knows
+  // its own prefix.
+  if (!host || !isHost(host) || !/^https?$/.test(protocol)) return '..';
+  return `${protocol}://${host}${/^\/api(\/|$)/.test(originalUrl) ? '/api' : ''}`;
 }

@@ -3,7 +3,6 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { ERRORS } from '#platform/errors/error-codes';
 import { completeDocument } from './complete';
 import { EVENT_MODELS, addEvents } from './events';
-import { withoutNullable } from './nullable';
 
 const OVERVIEW = `
 Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
@@ -82,4 +81,26 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .filter(([name]) => used.has(name))
     .map(([name, description]) => ({ name, description }));
   return servedAt(withoutNullable(addEvents(completeDocument(document))));
+}
+
+/**
+ * Nest writes schemas as OpenAPI 3.0 has them, with `nullable`. In 3.1, which takes JSON Schema as it is, null is a type.
+ */
+const withoutNullable = (document: OpenAPIObject): OpenAPIObject => converted(document) as OpenAPIObject;
+
+function converted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(converted);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([key, each]) => [key, converted(each)] as const);
+  const { nullable, ...schema } = Object.fromEntries<unknown>(fields);
+  return nullable === true ? orNull(schema) : schema;
+}
+
+function orNull({ type, enum: values, allOf, ...rest }: Record<string, unknown>): object {
+  if (allOf) return { ...rest, anyOf: [...(allOf as unknown[]), { type: 'null' }] };
+  return {
+    ...rest,
+    ...(type !== undefined && { type: [type, 'null'] }),
+    ...(Array.isArray(values) && { enum: [...(values as unknown[]), null] }),
+  };
 }

@@ -1,7 +1,6 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
-import type { Attempts } from './attempts';
 import type { KeeperNode } from './node';
-import type { Contracts, Task } from './task';
+import type { Attempts, Contracts, Task } from './task';
 
 const abi = parseAbi([
   'function activeCircles(uint256 from, uint256 count) view returns (uint64[] circleIds, uint8[] due)',

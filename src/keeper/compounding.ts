@@ -1,7 +1,6 @@
 import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
-import type { Attempts } from './attempts';
 import type { KeeperNode } from './node';
-import type { Contracts, Task } from './task';
+import type { Attempts, Contracts, Task } from './task';
 
 const abi = parseAbi([
   'struct Compounder { bytes16 poolId; address account; }',

@@ -1,9 +1,8 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
-import type { Attempts } from './attempts';
 import { Circles } from './circles';
 import { Compounding } from './compounding';
 import type { KeeperNode } from './node';
-import type { Contracts, JobKind, Task } from './task';
+import type { Attempts, Contracts, JobKind, Task } from './task';
 
 const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
 const abi = parseAbi([

@@ -11,12 +11,10 @@ import { pause } from '#platform/timing/waits';
 import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
-import { Attempts } from './attempts';
 import { jobs } from './jobs';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
-import { Spending } from './spending';
-import type { Task } from './task';
+import { Attempts, type Task } from './task';
 import { type KeeperState, KeeperTelemetry } from './telemetry';
 
 /** Time between two rounds, with half of it by chance: several keepers then seldom send the same at once. */
@@ -32,7 +30,6 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   private readonly stop = new AbortController();
   private readonly node: KeeperNode;
   private readonly account;
-  private readonly spending: Spending;
   private readonly jobs;
   private sender?: Sender;
   private running = Promise.resolve();
@@ -43,7 +40,6 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   ) {
     this.node = new KeeperNode(new ChainRpc(rpcEndpoints(settings.RPC_URL!)));
     this.account = privateKeyToAccount(settings.KEEPER_KEY!);
-    this.spending = new Spending(parseEther(settings.KEEPER_BUDGET));
     this.jobs = jobs((contract) =>
       BigInt(settings.KEEPER_LEAST_YIELDS.get(contract) ?? settings.KEEPER_LEAST_YIELD),
     );
@@ -105,9 +101,9 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
 
   private async connect(): Promise<Sender> {
     const chainId = await this.node.chainId();
-    const { CHAIN_ID } = this.settings;
+    const { CHAIN_ID, KEEPER_BUDGET } = this.settings;
     if (CHAIN_ID && chainId !== CHAIN_ID)
       throw new WrongChain(`the node is of chain ${chainId}, and CHAIN_ID is ${CHAIN_ID}`);
-    return new Sender(this.account, chainId, this.node, this.spending, this.telemetry);
+    return new Sender(this.account, chainId, this.node, this.telemetry, parseEther(KEEPER_BUDGET));
   }
 }

@@ -24,10 +24,7 @@ class KeeperModule {
 }
 
 /** Builds the keeper as production runs it. It looks for work from now on, until it is closed. It does not listen yet. */
-export async function createKeeper(
-  environment: KeeperEnvironment,
-  logger: Logger,
-): Promise<NestFastifyApplication> {
+async function createKeeper(environment: KeeperEnvironment, logger: Logger): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),

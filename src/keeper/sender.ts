@@ -2,10 +2,8 @@ import { Logger } from '@nestjs/common';
 import { type Hash, type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
-import type { Attempts } from './attempts';
 import type { Fees, KeeperNode } from './node';
-import type { Spending } from './spending';
-import type { Task } from './task';
+import type { Attempts, Task } from './task';
 import type { KeeperState, KeeperTelemetry } from './telemetry';
 
 /** A transaction that waits for longer is replaced by one that pays more. */
@@ -18,6 +16,7 @@ const MOST_GAS = 1_000_000n;
 const LEAST_SHARE = 4n;
 /** Of one nonce, the transactions whose receipt is asked for: the latest. */
 const MOST_HASHES = 20;
+const DAY_MS = 86_400_000;
 
 /** The one transaction of the account that is not mined yet. */
 interface Waiting {
@@ -40,6 +39,7 @@ interface Waiting {
  */
 export class Sender {
   private readonly logger = new Logger(Sender.name);
+  private readonly spending: Spending;
   private waiting?: Waiting;
   /** By contract and kind, when something was last sent for it. */
   private readonly served = new Map<string, number>();
@@ -53,9 +53,12 @@ export class Sender {
     private readonly account: PrivateKeyAccount,
     private readonly chainId: number,
     private readonly node: KeeperNode,
-    private readonly spending: Spending,
     private readonly telemetry: KeeperTelemetry,
-  ) {}
+    /** Wei in 24 hours. */
+    budget: bigint,
+  ) {
+    this.spending = new Spending(budget);
+  }
 
   /** Whether nothing of the account waits, or what waits does so for too long. */
   async isReady(): Promise<boolean> {
@@ -196,4 +199,26 @@ function raised(now: Fees, before: Fees | undefined): Fees {
     maxFeePerGas: above(now.maxFeePerGas, before.maxFeePerGas),
     maxPriorityFeePerGas: above(now.maxPriorityFeePerGas, before.maxPriorityFeePerGas),
   };
+}
+
+/** What was spent in the last 24 hours. It is counted anew by each process; the account's own balance bounds them all. */
+class Spending {
+  private spent: { at: number; wei: bigint }[] = [];
+
+  /** @param budget wei in 24 hours */
+  constructor(private readonly budget: bigint) {}
+
+  add(wei: bigint): void {
+    this.spent.push({ at: Date.now(), wei });
+  }
+
+  /** Whether so much more stays within the budget, or within one of so many equal parts of it. */
+  allows(wei: bigint, part = 1n): boolean {
+    return (this.lastDay + wei) * part <= this.budget;
+  }
+
+  private get lastDay(): bigint {
+    this.spent = this.spent.filter(({ at }) => at > Date.now() - DAY_MS);
+    return this.spent.reduce((sum, { wei }) => sum + wei, 0n);
+  }
 }

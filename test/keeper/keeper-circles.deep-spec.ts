@@ -2,10 +2,9 @@ import { encodeFunctionResult, formatEther } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { KeeperSettings } from '#settings/keeper.settings';
 import { type DevClient, artifacts } from '#dev/deploy';
-import { Attempts } from '#keeper/attempts';
 import { Circles } from '#keeper/circles';
 import type { KeeperNode } from '#keeper/node';
-import type { Task } from '#keeper/task';
+import { Attempts, type Task } from '#keeper/task';
 import { CircleBench, CONTRIBUTION, DAY, Status } from '../support/circles/circles';
 import { NO_REF } from '../support/chain/contracts';
 import {

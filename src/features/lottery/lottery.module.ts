@@ -4,12 +4,11 @@ import { LotteryDraw } from './lottery-draw.entity';
 import { LotteryController } from './lottery.controller';
 import { LotteryService } from './lottery.service';
 import { TicketsController } from './tickets.controller';
-import { TicketsService } from './tickets.service';
 
 @Module({
   imports: [TypeOrmModule.forFeature([LotteryDraw])],
   controllers: [LotteryController, TicketsController],
-  providers: [LotteryService, TicketsService],
-  exports: [LotteryService, TypeOrmModule],
+  providers: [LotteryService],
+  exports: [TypeOrmModule],
 })
 export class LotteryModule {}

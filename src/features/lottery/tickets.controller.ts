@@ -1,16 +1,18 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Page } from '#platform/answers/pagination';
+import { JsonText } from '#platform/answers/json-text';
+import { Page } from '#platform/answers/pagination';
+import { Database } from '#platform/database/database';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
+import { LIST_TICKETS } from './lottery.sql';
 import { DrawEntry, ListTicketsQuery } from './tickets.dto';
-import { TicketsService } from './tickets.service';
 
 /** Separate from the lottery's other endpoints, which settings open to callers without a token. */
 @Controller('lottery/me')
 @ApiTags('Lottery')
 export class TicketsController {
-  constructor(private readonly tickets: TicketsService) {}
+  constructor(private readonly database: Database) {}
 
   @Get()
   @ApiData(DrawEntry, {
@@ -20,7 +22,16 @@ export class TicketsController {
     list: true,
     errors: [400, 401],
   })
-  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListTicketsQuery): Promise<Page<DrawEntry>> {
-    return this.tickets.list(user, query);
+  async list(
+    @CurrentUser() { address: caller }: AuthenticatedUser,
+    @Query() query: ListTicketsQuery,
+  ): Promise<Page<DrawEntry>> {
+    const { page, limit } = query;
+    const { data, total } = (await this.database.read(LIST_TICKETS, {
+      caller,
+      limit,
+      offset: (page - 1) * limit,
+    }))!;
+    return new Page(new JsonText(data), total, query);
   }
 }

@@ -102,8 +102,10 @@ describe('a session', () => {
     const jti = 'aaaaaaaa-0000-4000-8000-00000000000a';
     expect(await logout(forge({ ...claims, jti }))).toEqual(ENDED('session'));
     await isDead(forge({ ...claims, jti: jti.toUpperCase() }));
-    // A token whose expiry exceeds every calendar can be revoked too.
+    // A token whose expiry exceeds every calendar can be shown and revoked too.
     const eternal = forge({ ...claims, exp: 1e300, jti: jti.replaceAll('a', 'b') });
+    const me = await app.get('/users/me', eternal);
+    expect(me.body.data.tokenExpiresAt).toBe('9999-12-31T23:59:59.000Z');
     expect(await logout(eternal)).toEqual(ENDED('session'));
     await isDead(eternal);
   });

@@ -13,7 +13,7 @@ export interface Session extends AuthenticatedUser {
   sessionId: string;
   /** The user's generation of sessions. `POST /auth/logout/all` starts the next one. */
   generation: number;
-  /** Unix time in seconds. */
+  /** Unix time in seconds; the end of the year 9999 at the latest. */
   exp: number;
   /** The chain of the message that was signed. A token may come without. */
   chainId?: number;

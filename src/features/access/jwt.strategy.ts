@@ -9,6 +9,8 @@ import type { Session } from './current-user';
 
 /** PostgreSQL's largest integer. */
 const MAX_GENERATION = 2 ** 31 - 1;
+/** The year 9999: ISO 8601 writes no later one with four digits, and PostgreSQL refuses much later times. */
+const LAST_TIME_S = 253_402_300_799;
 const tokenOf = ExtractJwt.fromAuthHeaderAsBearerToken();
 
 /**
@@ -46,7 +48,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
     return {
       userId: userId.toLowerCase(),
       address: address.toLowerCase(),
-      exp,
+      exp: Math.min(exp, LAST_TIME_S),
       chainId: Number.isSafeInteger(chainId) ? (chainId as number) : undefined,
       generation,
       sessionId: jti.toLowerCase(),

@@ -5,8 +5,6 @@ import type { Session } from './current-user';
 import { SessionFeed } from './session-feed';
 import { type Ending, END_ALL_SESSIONS, END_SESSION, SESSION_LIVES } from './sessions.sql';
 
-/** The year 9999. PostgreSQL refuses much later times, and no token of this service is valid that long. */
-const LAST_TIME_S = 253_402_300_799;
 const MAX_KNOWN = 10_000;
 
 interface Known {
@@ -74,7 +72,7 @@ export class Sessions {
 
   /** Ends this session at once here, and within a second at every other process. */
   async end({ sessionId, userId, exp }: Session): Promise<void> {
-    await this.database.write(END_SESSION, { sessionId, user: userId, exp: Math.min(exp, LAST_TIME_S) });
+    await this.database.write(END_SESSION, { sessionId, user: userId, exp });
     this.forget([{ sessionId, userId }]);
   }
 

@@ -6,11 +6,8 @@ import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import type { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE } from './users.sql';
 
-/** The year 9999, the last that ISO 8601 writes with four digits. */
-const LAST_TIME_S = 253_402_300_799;
-
 /** When a token expires, by its claim `exp`. */
-export const expiryOf = (exp: number): string => new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
+export const expiryOf = (exp: number): string => new Date(exp * 1000).toISOString();
 
 @Injectable()
 export class UsersService {

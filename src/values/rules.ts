@@ -3,6 +3,11 @@ export const ADDRESS = /^0x[a-fA-F0-9]{40}$/;
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const TX_HASH = /^0x[a-fA-F0-9]{64}$/;
 
+/** Pattern of addresses that the service stores and answers. `is_address` of the database is the same rule. */
+export const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
+/** Pattern of amounts in JSON: decimal digits, in smallest token units. */
+export const AMOUNT = '^\\d+$';
+
 /** The largest uint256. */
 export const MAX_AMOUNT = 2n ** 256n - 1n;
 

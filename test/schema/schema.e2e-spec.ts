@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { STORED_ADDRESS } from '#values/rules';
 import {
   CIRCLE_STATES,
   DRAW_STATUSES,
@@ -171,6 +172,21 @@ describe('schema', () => {
     expect([...definition.matchAll(/'(\w+)'/g)].map(([, word]) => word)).toEqual([...known]);
   });
 
+  it.each([
+    ['cancel_pool', CHAIN_STATE.text.match(/interval '\d+ seconds'/g)!],
+    ['webhook_deliveries_changed', [`pending <= ${fanOut.MOST_PENDING / 2}`]],
+    [
+      'webhooks_derived',
+      [`challenge_tries < ${/ARRAY\[(.*?)\]/.exec(challenges.CLAIM_CHALLENGES.text)![1].split(',').length} `],
+    ],
+  ])('%s has the numbers that the service has', async (name, parts) => {
+    const [{ text }] = await source.query<{ text: string }[]>(
+      'SELECT prosrc AS text FROM pg_proc WHERE proname = $1',
+      [name],
+    );
+    for (const part of parts) expect(text).toContain(part);
+  });
+
   it('is_address accepts what the regular expression accepts', async () => {
     const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
     const strange = [
@@ -190,8 +206,8 @@ describe('schema', () => {
       `${good}\n`,
     ];
     const rows = await source.query<{ a: string; says: boolean; should: boolean }[]>(
-      `SELECT a, is_address(a) AS says, a ~ '^0x[0-9a-f]{40}$' AS should FROM unnest($1::text[]) a`,
-      [[good, ...strange]],
+      'SELECT a, is_address(a) AS says, a ~ $2 AS should FROM unnest($1::text[]) a',
+      [[good, ...strange], STORED_ADDRESS],
     );
     expect(rows.map(({ says }) => says)).toEqual([true, ...strange.map(() => false)]);
     for (const { says, should } of rows) expect(says).toBe(should);

@@ -1,13 +1,12 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
-
-const AMOUNT = '^\\d+$';
 
 export class PoolCounts extends FieldsByType<number>({ type: 'integer' }) {}
 
 /** Amounts of a token, which no other sum has. */
 class OtherToken {
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) token: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) token: string;
   @ApiProperty({ description: 'Empty if the token has none' }) symbol: string;
   @ApiProperty({ type: 'integer', description: 'Of one token there are 10^decimals units' }) decimals: number;
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
-import { ADDRESS } from '#values/rules';
+import { ADDRESS, STORED_ADDRESS } from '#values/rules';
 
 export class NonceRequest {
   @ApiProperty({ pattern: ADDRESS.source, description: 'The only wallet that the nonce will sign in' })
@@ -53,7 +53,7 @@ export class VerifyRequest {
 
 export class SignedInUser {
   @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
 

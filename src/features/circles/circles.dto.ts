@@ -1,14 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { CIRCLE_STATES, CircleState } from '#values/types';
-import { AMOUNT } from '#ledger/chain/amount';
 import { CIRCLE_ACTIONS } from './circles.sql';
 
-const ADDRESS = '^0x[0-9a-f]{40}$';
 const TIME = { type: String, format: 'date-time', nullable: true } as const;
 
 export class CircleRound {
   @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
-  @ApiProperty({ pattern: ADDRESS, description: 'Whose turn it is' }) account: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Whose turn it is' }) account: string;
   @ApiProperty({
     type: 'integer',
     example: 2,
@@ -23,7 +22,7 @@ export class CircleRound {
 }
 
 export class CircleMember {
-  @ApiProperty({ pattern: ADDRESS }) account: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) account: string;
   @ApiProperty({ type: 'integer', example: 0, description: 'The round whose pot is his, from 0' })
   place: number;
   @ApiProperty(TIME) joinedAt: string | null;
@@ -37,9 +36,10 @@ export class CircleMember {
 
 export class Circle {
   @ApiProperty({ type: 'integer', example: 1, description: 'Its number at the contract' }) circleId: number;
-  @ApiProperty({ pattern: ADDRESS }) contract: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) contract: string;
   @ApiProperty({ enum: CIRCLE_STATES }) state: CircleState;
-  @ApiProperty({ pattern: ADDRESS, description: 'Who opened it: the owner of the pool' }) organiser: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Who opened it: the owner of the pool' })
+  organiser: string;
   @ApiProperty({ pattern: AMOUNT, description: 'What each member pays in a round' }) contribution: string;
   @ApiProperty({ pattern: AMOUNT, description: 'What each member locks to join' }) collateral: string;
   @ApiProperty({ type: 'integer', example: 2_592_000, description: 'Of a round, in seconds' }) period: number;

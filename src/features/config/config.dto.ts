@@ -1,9 +1,9 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { AMOUNT } from '#ledger/chain/amount';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { POOL_CALLS, type PoolCall } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
-const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
+const ADDRESS = { type: String, pattern: STORED_ADDRESS } as const;
 const ADDRESSES = { type: String, isArray: true } as const;
 const MINIMUM = {
   type: String,

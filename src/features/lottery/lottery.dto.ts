@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
@@ -23,7 +24,7 @@ export const COUNT = {
   description: 'At most 2^53 - 1, which also stands for any larger number; the field beside it is exact',
 } as const;
 export const EXACT = {
-  pattern: '^\\d+$',
+  pattern: AMOUNT,
   description: 'The exact number in decimal digits, however large',
 } as const;
 export const DRAW_ID = {
@@ -32,7 +33,7 @@ export const DRAW_ID = {
   description: 'Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown',
 } as const;
 export const CONTRACT = {
-  pattern: '^0x[0-9a-f]{40}$',
+  pattern: STORED_ADDRESS,
   description: 'The lottery contract that holds the draw',
 } as const;
 
@@ -42,8 +43,8 @@ export const MOVING_ON = ['complete', 'cancel'] as const;
 export class CurrentDraw {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
-  @ApiProperty({ pattern: '^\\d+$' }) prizePool: string;
-  @ApiProperty({ pattern: '^\\d+$', description: 'Of one ticket, in smallest token units' })
+  @ApiProperty({ pattern: AMOUNT }) prizePool: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Of one ticket, in smallest token units' })
   ticketPrice: string;
   @ApiProperty({ type: 'integer' }) participants: number;
   @ApiProperty(COUNT) totalTickets: number;
@@ -64,8 +65,8 @@ export class CurrentDraw {
 export class Winner {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) winner: string;
-  @ApiProperty({ pattern: '^\\d+$' }) prize: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) winner: string;
+  @ApiProperty({ pattern: AMOUNT }) prize: string;
   @ApiProperty({ ...COUNT, description: `Tickets that the winner held. ${COUNT.description}` })
   tickets: number;
   @ApiProperty(EXACT) ticketsExact: string;

@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT } from '#values/rules';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { PageQuery } from '#platform/answers/pagination';
 import { CONTRACT, COUNT, DRAW_ID, EXACT, MOVING_ON } from './lottery.dto';
-
-const AMOUNT = { pattern: '^\\d+$' } as const;
 
 export class ListTicketsQuery extends PageQuery {}
 
@@ -18,9 +17,14 @@ export class DrawEntry {
   @ApiProperty(EXACT) ticketsExact: string;
   @ApiProperty(COUNT) totalTickets: number;
   @ApiProperty(EXACT) totalTicketsExact: string;
-  @ApiProperty({ ...AMOUNT, description: 'Of one ticket, in smallest token units' }) ticketPrice: string;
-  @ApiProperty({ ...AMOUNT, description: 'What the tickets of the caller cost' }) spent: string;
-  @ApiProperty({ ...AMOUNT, example: '0', description: 'What the caller gave to the prize beside tickets' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Of one ticket, in smallest token units' })
+  ticketPrice: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'What the tickets of the caller cost' }) spent: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    example: '0',
+    description: 'What the caller gave to the prize beside tickets',
+  })
   gifts: string;
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
   @ApiProperty({ format: 'date-time' }) drawTime: string;
@@ -28,13 +32,13 @@ export class DrawEntry {
   @ApiProperty({
     type: String,
     nullable: true,
-    ...AMOUNT,
+    pattern: AMOUNT,
     description: 'What the winner gets; null until drawn',
   })
   prize: string | null;
   @ApiProperty({ example: false, description: 'Whether the winner has the prize' }) paid: boolean;
   @ApiProperty({
-    ...AMOUNT,
+    pattern: AMOUNT,
     example: '0',
     description:
       'What the contract gives back to the caller: all that was paid in, once the draw is cancelled',

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString } from 'class-validator';
-import { AMOUNT, IsPositiveAmount } from '#ledger/chain/amount';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { IsPositiveAmount } from '#ledger/chain/amount';
 import { CALL_NAMES, CallName } from './contract-calls';
 
 export class DepositCallsQuery {
@@ -53,7 +54,7 @@ export class TicketCallsQuery {
 export class ContractCall {
   @ApiProperty({ enum: CALL_NAMES }) name: CallName;
   @ApiProperty({ type: 'integer' }) chainId: number;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) to: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) to: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]+$', description: 'Encoded by the ABI of GET /config/abi' })
   data: string;
   @ApiProperty({ enum: ['0'], description: 'Wei: these calls send none' }) value: '0';

@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { PageQuery } from '#platform/answers/pagination';
-import { AMOUNT } from '#ledger/chain/amount';
 import { ContractCall } from './calls.dto';
 
 export class ListStrayDepositsQuery extends PageQuery {}
 
 export class StrayDepositItem {
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract that has the money' })
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract that has the money' })
   contract: string;
   @ApiProperty({
     format: 'uuid',

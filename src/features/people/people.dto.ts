@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { STORED_ADDRESS } from '#values/rules';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit } from '#platform/answers/pagination';
 import type { ExportPlace } from './export';
@@ -43,7 +44,7 @@ export class ExportedRow {
 }
 
 export class DeletedAccount {
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
 
   @ApiProperty({
     example: true,

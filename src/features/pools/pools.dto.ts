@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
-import { ADDRESS, UUID } from '#values/rules';
+import { ADDRESS, AMOUNT, STORED_ADDRESS, UUID } from '#values/rules';
 import {
   POOL_TYPES,
   PoolType,
@@ -12,10 +12,8 @@ import {
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
-import { AMOUNT, IsAmount } from '#ledger/chain/amount';
+import { IsAmount } from '#ledger/chain/amount';
 import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
-
-const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
 
 const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
@@ -135,7 +133,7 @@ export class TransactionSummary {
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The wallet whose money it is' }) from: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet whose money it is' }) from: string;
 }
 
 class PoolFields extends PoolIdentity {

@@ -1,13 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { PageQuery } from '#platform/answers/pagination';
-
-const AMOUNT = '^\\d+$';
 
 export class ListPositionsQuery extends PageQuery {}
 
 export class PositionItem {
   @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The caller' }) address: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The caller' }) address: string;
   @ApiProperty({ pattern: AMOUNT, description: 'All that was ever paid in' }) deposited: string;
   @ApiProperty({ pattern: AMOUNT, description: 'All that was ever taken out, without claimed yield' })
   withdrawn: string;

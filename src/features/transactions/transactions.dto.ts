@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Matches, ValidateBy } from 'class-validator';
-import { TX_HASH, UUID, parseTime } from '#values/rules';
+import { AMOUNT, STORED_ADDRESS, TX_HASH, UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
@@ -69,32 +69,32 @@ export class TransactionItem {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ format: 'uuid' }) poolId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
-  @ApiProperty({ pattern: '^\\d+$' }) amount: string;
+  @ApiProperty({ pattern: AMOUNT }) amount: string;
   @ApiProperty({ type: String, nullable: true, description: 'null until the deposit is seen on the chain' })
   txHash: string | null;
   @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The wallet whose money it is' }) from: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet whose money it is' }) from: string;
 }
 
 export class TransactionDetail extends TransactionItem {
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract of the pool' }) to: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract of the pool' }) to: string;
   @ApiProperty({
     type: String,
     nullable: true,
-    pattern: '^\\d+$',
+    pattern: AMOUNT,
     description: 'null until the receipt was read',
   })
   gasUsed: string | null;
-  @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'Wei' })
+  @ApiProperty({ type: String, nullable: true, pattern: AMOUNT, description: 'Wei' })
   gasPrice: string | null;
   @ApiProperty({
     type: String,
     nullable: true,
-    pattern: '^\\d+$',
+    pattern: AMOUNT,
     description:
       'Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere',
   })

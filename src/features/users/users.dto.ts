@@ -1,10 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 
 export class MeResponse {
   @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
   @ApiProperty({ type: 'integer', description: 'Pools that the user owns' }) poolCount: number;
-  @ApiProperty({ pattern: '^\\d+$', description: 'Sum of the deposits made by the user, pending included' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Sum of the deposits made by the user, pending included' })
   totalDeposits: string;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }

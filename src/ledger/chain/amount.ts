@@ -1,9 +1,6 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 import { canonicalAmount } from '#values/rules';
 
-/** Pattern of amounts in JSON: decimal digits, in smallest token units. */
-export const AMOUNT = '^\\d+$';
-
 /** A string of decimal digits up to 2^256-1. */
 export const IsAmount = (options?: ValidationOptions): PropertyDecorator =>
   ValidateBy(

@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import { IsInstance, IsInt, IsNotEmpty, IsOptional, Min } from 'class-validator';
+import { ADDRESS } from '#values/rules';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Integer } from '#platform/config/settings';
@@ -116,7 +117,7 @@ function parseContracts(text: string): PoolContracts | null {
     const [named, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
     const [, type, adapter, plus] = /^([a-z]+)(?::([a-z][a-z0-9-]*))?\s*(\+?)$/.exec(named) ?? [];
     const addresses = contracts.get(type as PoolType);
-    const fits = /^0x[0-9a-f]{40}$/.test(address) && rest.length === 0;
+    const fits = ADDRESS.test(address) && rest.length === 0;
     if (!addresses || !fits || addresses.includes(address)) return null;
     if (adapters.has(address) && adapters.get(address) !== adapter) return null;
     contracts.add(type as PoolType, address, plus === '+');

@@ -1,10 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import { AMOUNT as DIGITS, STORED_ADDRESS } from '#values/rules';
 import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
 import { TOPICS, type Topic } from './ledger-event';
 
-const AMOUNT = { pattern: '^\\d+$' };
-const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' };
+const AMOUNT = { pattern: DIGITS };
+const ADDRESS = { pattern: STORED_ADDRESS };
 
 /** The place of what the chain says: events of one transaction of the database come in the order of places. */
 class ChainPayload {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
 import { redactText } from '#platform/log/redact';
-import { Repeats } from '#platform/log/repeats';
+import { Repeats } from '#platform/log/outage-log';
 import { isProbe } from '#platform/log/request-line';
 
 const repeats = new Repeats();

@@ -1,4 +1,9 @@
+import type { BoundStatement } from '#platform/postgres/statement';
 import type { StatementConnection } from './statement-connection';
+
+/** Who causes a read: the value of the parameter that says so, otherwise the statement itself. */
+export const partyOf = ({ statement, values }: BoundStatement): unknown =>
+  statement.payer === undefined ? statement : values[statement.payer];
 
 /** How many connections each party has in use, so that none takes all. */
 export class Shares {

@@ -1,6 +1,7 @@
 import { LIMITS } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
-import { SlowReads, partyOf } from './slow-reads';
+import { partyOf } from './shares';
+import { SlowReads } from './slow-reads';
 
 const list = { name: 'list', text: '', payer: 0 };
 const open = { name: 'open', text: '' };

@@ -3,7 +3,7 @@ import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
 import { ExamplesModule } from '#ledger/adapters/examples/examples.module';
-import { ReferenceModule } from '#ledger/adapters/reference/reference.module';
+import { ReferenceModule } from '#ledger/adapters/reference/reference-pool';
 import { VaultsModule } from '#ledger/adapters/vaults/vault';
 import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';

@@ -1,6 +1,6 @@
 import { ExamplesModule } from '#ledger/adapters/examples/examples.module';
 import { type OwnCall, POOL_CONTRACT, type PoolContractOptions } from '#ledger/adapters/pool-contract';
-import { ReferenceModule } from '#ledger/adapters/reference/reference.module';
+import { ReferenceModule } from '#ledger/adapters/reference/reference-pool';
 import { VaultsModule } from '#ledger/adapters/vaults/vault';
 import { type OwnContract, ownCall } from './own-calls';
 

@@ -1,3 +1,4 @@
+import { Module } from '@nestjs/common';
 import { POOL_TYPES } from '#values/types';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
@@ -156,3 +157,6 @@ export class ReferencePool {
     return { kind: 'CircleRefunded', circleId, poolId, ref, account, amount };
   }
 }
+
+@Module({ providers: [ReferencePool] })
+export class ReferenceModule {}

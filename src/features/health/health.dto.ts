@@ -2,7 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
 export type DatabaseStatus = 'connected' | 'disconnected';
 export type BlockchainStatus = 'synced' | 'syncing' | 'disconnected';
-export type RedisStatus = 'connected' | 'disconnected' | 'disabled';
+type RedisStatus = 'connected' | 'disconnected' | 'disabled';
 
 /** By name, as Terminus answers. */
 const indicators = (description: string): ApiPropertyOptions => ({

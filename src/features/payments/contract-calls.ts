@@ -100,7 +100,7 @@ export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): Encod
 });
 
 /** What the members of a circle agree on. Amounts in smallest token units, times in seconds. */
-export interface CircleTerms {
+interface CircleTerms {
   contribution: bigint;
   collateral: bigint;
   period: number;

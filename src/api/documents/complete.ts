@@ -10,10 +10,15 @@ import type {
 } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
+import { ERRORS, type ErrorCode, type NamedError } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';
-import { DESCRIPTIONS, ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
-import { type DocumentedError, errorBody, statusOf, usualErrors } from '#platform/openapi/documented-errors';
+import {
+  DESCRIPTIONS,
+  type DocumentedError,
+  ERRORS_OF_OPERATION,
+  HAS_ETAG,
+  statusOf,
+} from '#platform/openapi/api-docs';
 import { HASH_EXAMPLE, ID_EXAMPLE, type Schema, exampleOf } from './examples';
 
 const JSON_TYPE = 'application/json';
@@ -148,6 +153,30 @@ function nameErrors(
     for (const code of codes) used[code] = { summary: ERRORS[code].summary, value: errorBody(code) };
   }
 }
+
+/** The usual errors of a status. */
+function usualErrors(status: number, path: string, hasBody: boolean, reads: boolean): ErrorCode[] {
+  const usual: Record<number, ErrorCode[]> = {
+    400: hasBody ? ['validation_failed', 'invalid_json'] : ['validation_failed'],
+    401: ['invalid_token', 'token_expired', 'token_revoked'],
+    403: ['forbidden', 'cross_site_request'],
+    404: ['not_found'],
+    409: ['conflict'],
+    413: ['payload_too_large'],
+    415: ['unsupported_media_type'],
+    422: ['idempotency_key_reused'],
+    429: path.startsWith('/auth/') ? ['rate_limited_general', 'rate_limited_auth'] : ['rate_limited_general'],
+    500: ['internal_error'],
+    503: reads ? ['unavailable'] : ['unavailable', 'outcome_unknown'],
+  };
+  return usual[status] ?? [];
+}
+
+/** The error as the service sends it. */
+const errorBody = (code: ErrorCode): Record<string, unknown> => {
+  const { error, details }: NamedError = ERRORS[code];
+  return { success: false, error, message: error, code, ...(details && { details }) };
+};
 
 const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
 

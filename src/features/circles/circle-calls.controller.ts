@@ -1,10 +1,24 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApiData } from '#platform/openapi/api-docs';
+import { ApiData, type DocumentedError } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ContractCalls } from '#features/payments/calls.dto';
 import { CirclePaymentQuery, OpenCircleQuery } from './circle-calls.dto';
 import { CircleCallsService } from './circle-calls.service';
+
+const ERRORS_OF_PAYMENT: DocumentedError[] = [
+  400,
+  401,
+  403,
+  404,
+  'no_circle',
+  'wrong_circle_state',
+  'already_done',
+  'too_late',
+  'transaction_not_pending',
+  'deposit_submitted',
+  'chain_unknown',
+];
 
 /** What can be done to a circle is in `can` of GET /pools/{id}/rounds. */
 @Controller('pools/:id/calls')
@@ -32,10 +46,7 @@ export class CircleCallsController {
     summary: 'What a wallet sends to join a circle',
     description:
       'For the members that it names: the approval of the collateral, if there is one, then the joining. When all have joined, the first round begins.',
-    errors: [
-      ...([400, 401, 403, 404, 'no_circle', 'wrong_circle_state', 'already_done', 'too_late'] as const),
-      ...(['transaction_not_pending', 'deposit_submitted', 'chain_unknown'] as const),
-    ],
+    errors: ERRORS_OF_PAYMENT,
   })
   join(
     @CurrentUser() user: AuthenticatedUser,
@@ -50,10 +61,7 @@ export class CircleCallsController {
     summary: 'What a wallet sends to pay for the current round',
     description:
       'The approval of the contribution, then the payment: once in a round, before its time is over. For who has not paid, the collateral pays.',
-    errors: [
-      ...([400, 401, 403, 404, 'no_circle', 'wrong_circle_state', 'already_done', 'too_late'] as const),
-      ...(['transaction_not_pending', 'deposit_submitted', 'chain_unknown'] as const),
-    ],
+    errors: ERRORS_OF_PAYMENT,
   })
   contribute(
     @CurrentUser() user: AuthenticatedUser,

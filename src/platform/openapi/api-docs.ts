@@ -8,10 +8,9 @@ import {
   ApiResponse,
 } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
-import { ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
-import { type DocumentedError, statusOf } from './documented-errors';
+import { ERRORS, ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
 
-export class ErrorDetailBody {
+class ErrorDetailBody {
   @ApiProperty({ description: 'Path of the field, such as names[2]', example: 'names[2]' }) field: string;
   @ApiProperty({ description: 'What is wrong with it', example: 'must be a text' }) message: string;
 }
@@ -59,6 +58,12 @@ export const ERRORS_OF_OPERATION = 'x-errors';
 
 /** Extension of an operation whose reads have an ETag. */
 export const HAS_ETAG = 'x-etag';
+
+/** An error that an endpoint documents: a code, or a status for its usual errors. */
+export type DocumentedError = number | ErrorCode;
+
+export const statusOf = (error: DocumentedError): number =>
+  typeof error === 'number' ? error : ERRORS[error].status;
 
 /** What an error means, by its status. */
 export const DESCRIPTIONS: Record<number, string> = {

@@ -21,7 +21,9 @@ export class StartService {
     const { xid, position, item, seen, otherContracts } = row;
     const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);
     const parts = {
-      ...{ user: row.user, analytics: row.analytics, draw: row.draw ?? 'null' },
+      user: row.user,
+      analytics: row.analytics,
+      draw: row.draw ?? 'null',
       ...Object.fromEntries(LIST_NAMES.map((name) => [name, firstPage(row, name)])),
       otherContracts: JSON.stringify(otherContracts),
       cursor: JSON.stringify(cursor),

@@ -81,8 +81,13 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
     if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
   const payer = chargedTo === undefined ? undefined : parameters.indexOf(chargedTo);
   return {
-    ...{ name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby, payer },
-    ...{ source: text, parameterTypes: known },
+    name,
+    text: numbered,
+    parameters: parameters as (keyof Parameters & string)[],
+    onStandby,
+    payer,
+    source: text,
+    parameterTypes: known,
   };
 }
 

@@ -1,5 +1,4 @@
-import { type SettingFacts, factsOf } from '#platform/config/setting';
-import type { AreaClass } from '#platform/config/settings';
+import { type AreaClass, type SettingFacts, factsOf } from '#platform/config/settings';
 import { AREAS } from '#settings/environment';
 import { table } from './markdown';
 

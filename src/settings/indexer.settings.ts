@@ -1,10 +1,9 @@
 import { Transform } from 'class-transformer';
 import { ArrayNotEmpty, IsInstance, IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
-import { Integer, IntegerList } from '#platform/config/settings';
+import { Integer, IntegerList, Setting } from '#platform/config/settings';
 import { ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { StartBlocks, parseStartBlocks } from './start-blocks';
-import { Setting } from '#platform/config/setting';
 
 /** Blocks to wait for before an event counts, or the tag that its block must have. */
 export type Confirmations = number | 'safe' | 'finalized';

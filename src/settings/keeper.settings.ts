@@ -1,10 +1,9 @@
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
-import { Integer } from '#platform/config/settings';
+import { Integer, Setting } from '#platform/config/settings';
 import { ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
-import { Setting } from '#platform/config/setting';
 
 /** Of the process that sends transactions nobody else may care to send. */
 export class KeeperSettings extends ChainSettings {

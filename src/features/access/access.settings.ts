@@ -1,8 +1,7 @@
 import { IsBoolean, IsOptional, MinLength } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { isStrongSecret } from '#platform/config/secret';
-import { Flag } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Flag, Setting } from '#platform/config/settings';
 
 /** A secret with the service's own name is not random. */
 const OWN_NAME = /savings/i;

@@ -1,7 +1,6 @@
 import { IsIn, IsInt, IsOptional, Min, ValidateIf } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { Integer, List } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Integer, List, Setting } from '#platform/config/settings';
 
 /** Whether it is host and port as pages write them in `domain` (EIP-4361): lower case, no port that goes without saying. */
 const isPageHost = (item: string): boolean =>

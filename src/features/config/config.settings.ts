@@ -1,11 +1,10 @@
 import { Transform } from 'class-transformer';
 import { IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { List } from '#platform/config/settings';
+import { List, Setting } from '#platform/config/settings';
 import type { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import type { ChainCurrency } from './config.dto';
-import { Setting } from '#platform/config/setting';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);

@@ -1,6 +1,5 @@
 import { IsInt, Max, Min } from 'class-validator';
-import { Integer } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Integer, Setting } from '#platform/config/settings';
 
 export class EventsSettings {
   static readonly title = 'Event streams';

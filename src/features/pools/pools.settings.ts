@@ -1,5 +1,5 @@
 import { Matches } from 'class-validator';
-import { Setting } from '#platform/config/setting';
+import { Setting } from '#platform/config/settings';
 import { type ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
 

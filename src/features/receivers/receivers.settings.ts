@@ -1,7 +1,6 @@
 import { ArrayMaxSize, ArrayNotEmpty, IsBoolean, IsInt, Max, Min } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { Flag, IntegerList } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Flag, IntegerList, Setting } from '#platform/config/settings';
 
 export class ReceiversSettings extends ProcessSettings {
   static override readonly title = 'Webhooks';

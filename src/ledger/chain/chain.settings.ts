@@ -3,9 +3,8 @@ import { IsInstance, IsInt, IsNotEmpty, IsOptional, Min } from 'class-validator'
 import { ADDRESS } from '#values/rules';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { Integer } from '#platform/config/settings';
+import { Integer, Setting } from '#platform/config/settings';
 import { rpcEndpoints } from './endpoints';
-import { Setting } from '#platform/config/setting';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 

@@ -1,5 +1,5 @@
 import { IsIn, IsOptional, MaxLength } from 'class-validator';
-import { Setting } from './setting';
+import { Setting } from './settings';
 
 export class ProcessSettings {
   static readonly title: string = 'Every process';

@@ -13,8 +13,7 @@ import {
 import { ProcessSettings } from '#platform/config/process.settings';
 import { isOriginRule } from '#platform/http/origins';
 import { isAddressRange } from '#platform/http/proxies';
-import { Flag, Integer, List } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Flag, Integer, List, Setting } from '#platform/config/settings';
 
 /** What arrives unchanged in a header. */
 const IN_A_HEADER = /^(?! )[ -~]*(?<! )$/;

@@ -1,6 +1,5 @@
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { Integer } from '#platform/config/settings';
-import { Setting } from '#platform/config/setting';
+import { Integer, Setting } from '#platform/config/settings';
 
 export class LimitsSettings {
   static readonly title = 'Rate limits';

@@ -1,7 +1,6 @@
 import { IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
-import { Integer } from '#platform/config/settings';
+import { Integer, Setting } from '#platform/config/settings';
 import { LIMITS, type TimeLimits } from './budget';
-import { Setting } from '#platform/config/setting';
 
 /** Whether pg and TypeORM can read an address: they decode its user, password and path. */
 function isPostgresUrl(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { traceOf } from './trace-context';
+import { traceOf } from './request-context';
 
 declare module 'fastify' {
   interface FastifyReply {

@@ -7,11 +7,9 @@ import { ApiError } from '#platform/errors/errors';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { AnyQuery } from '#platform/validation/query-parameters.guard';
 import { Public } from '#features/access/auth.guard';
-import { DatabaseHealthIndicator } from './database.health';
 import { HealthReport, Liveness, ReadinessReport } from './health.dto';
+import { DatabaseHealthIndicator, ProcessHealthIndicator, SchemaHealthIndicator } from './health.indicators';
 import { HealthService } from './health.service';
-import { ProcessHealthIndicator } from './process.health';
-import { SchemaHealthIndicator } from './schema.health';
 
 /** Probes. Their reports have no envelope. */
 @Controller('health')

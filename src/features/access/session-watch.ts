@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Session } from './current-user';
-import { SessionFeed } from './session-feed';
+import { SessionFeed, endedBy } from './session-feed';
 import { Sessions } from './sessions';
 
 /** Why a watch ends: the session ended, its token expired, or it may have ended unseen. */
@@ -23,10 +23,8 @@ export class SessionWatch {
     private readonly sessions: Sessions,
   ) {
     feed.onEndings((endings) => {
-      const sessions = new Set(endings.map(({ sessionId }) => sessionId));
-      const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
-      for (const { session, onEnd } of [...this.watched])
-        if (sessions.has(session.sessionId) || users.has(session.userId)) onEnd('session_ended');
+      const isEnded = endedBy(endings);
+      for (const { session, onEnd } of [...this.watched]) if (isEnded(session)) onEnd('session_ended');
     });
   }
 

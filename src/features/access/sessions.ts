@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
 import { invalidToken } from '#platform/errors/errors';
 import type { Session } from './current-user';
-import { SessionFeed } from './session-feed';
+import { SessionFeed, endedBy } from './session-feed';
 import { type Ending, END_ALL_SESSIONS, END_SESSION, SESSION_LIVES } from './sessions.sql';
 
 const MAX_KNOWN = 10_000;
@@ -89,10 +89,9 @@ export class Sessions {
 
   /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */
   private forget(endings: Ending[]): void {
-    const sessions = new Set(endings.map(({ sessionId }) => sessionId));
-    const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
+    const isEnded = endedBy(endings);
     for (const known of this.known.values())
-      if (sessions.has(known.session.sessionId) || users.has(known.session.userId)) {
+      if (isEnded(known.session)) {
         known.endings++;
         known.checkedIn = undefined;
       }

@@ -1,5 +1,5 @@
 import { ProcessSettings } from '#platform/config/process.settings';
-import { type SettingsOf, defaultSettings, namesOf, readSettings } from '#platform/config/settings';
+import { type SettingsOf, namesOf, readSettings } from '#platform/config/settings';
 import { HttpSettings } from '#platform/http/http.settings';
 import { LimitsSettings } from '#platform/limits/limits.settings';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -64,4 +64,5 @@ export const loadKeeperEnvironment = (variables: NodeJS.ProcessEnv): KeeperEnvir
   readSettings(KEEPER_AREAS, variables, { always: ['RPC_URL', 'KEEPER_KEY'], production: ['CHAIN_ID'] });
 
 /** The defaults, for what needs no database and no secret, such as the OpenAPI document. */
-export const defaultEnvironment = (): Environment => defaultSettings(AREAS);
+export const defaultEnvironment = (): Environment =>
+  Object.assign({}, ...AREAS.map((area) => new area())) as Environment;

@@ -156,10 +156,6 @@ export function readSettings<Areas extends readonly AreaClass[]>(
   return settings;
 }
 
-/** The defaults of all areas. */
-export const defaultSettings = <Areas extends readonly AreaClass[]>(areas: Areas): SettingsOf<Areas> =>
-  Object.assign({}, ...areas.map((area) => new area())) as SettingsOf<Areas>;
-
 const describeProblems = (area: object): string[] =>
   validateSync(area, { forbidUnknownValues: false }).map(({ property, constraints, value }) => {
     if (value === undefined) return `${property} is required`;

@@ -1,4 +1,4 @@
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -21,7 +21,7 @@ import { includeReasons } from '#platform/errors/failure-log';
 import { ApiError } from '#platform/errors/errors';
 import { type OnError, reportErrors } from '#platform/errors/report';
 import { hostProblem } from '#platform/http/host';
-import { allowedOrigins } from '#platform/http/origins';
+import { allowedOrigins, isListedOrigin } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
 import { BODY_LIMIT_BYTES, prepareBody, takeExpectations } from '#platform/http/request-body';
 import { RouteTargets } from '#platform/http/route-targets';
@@ -37,7 +37,6 @@ import { HttpMetrics } from '#features/metrics/http-metrics';
 import type { Environment } from '#settings/environment';
 import { serveDocs } from '#api/documents/docs';
 import { type AppImports, AppModule } from './app.module';
-import { crossOriginRules } from './cross-origin';
 import { CrossSiteGuard } from './cross-site';
 import { watchConnections } from './shutdown';
 
@@ -191,4 +190,35 @@ function isDecodable(url: string): boolean {
   } catch {
     return false;
   }
+}
+
+const EXPOSED_HEADERS = [
+  'ETag',
+  'X-Request-Id',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
+/**
+ * What the plugin tells browsers. The service sets no cookies, but some clients send them with every request, and then
+ * a browser wants `Access-Control-Allow-Credentials`. Only listed pages get it, none where any page may ask.
+ */
+function crossOriginRules(
+  origins: (string | RegExp)[],
+): (request: FastifyRequest, use: (error: null, options: FastifyCorsOptions) => void) => void {
+  const isOpen = origins.includes('*');
+  const options: FastifyCorsOptions = {
+    origin: isOpen ? true : origins,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: 600,
+    // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
+    strictPreflight: false,
+  };
+  const withCredentials = { ...options, credentials: true };
+  return ({ headers: { origin } }, use) =>
+    use(null, !isOpen && isListedOrigin(origins, origin) ? withCredentials : options);
 }

@@ -338,17 +338,17 @@ describe('a table', () => {
 
   it('has grants of columns as soon as these exist, and others before', async () => {
     const owner = urlAs(app.database.url, 'owner');
-    const text = privileges().replace('(auto_compound, last_update)', '(auto_compound, name, last_update)');
+    const text = privileges().replace('(auto_compound, ', '(auto_compound, motto, ');
     expect(text).not.toBe(privileges());
     await query(owner, text);
     await run('api', 'UPDATE pools SET auto_compound = false, last_update = now() WHERE false');
-    await app.sql('ALTER TABLE pools ADD COLUMN name text');
+    await app.sql('ALTER TABLE pools ADD COLUMN motto text');
     try {
-      await expect(run('api', `UPDATE pools SET name = '' WHERE false`)).rejects.toMatchObject(REFUSED);
+      await expect(run('api', `UPDATE pools SET motto = '' WHERE false`)).rejects.toMatchObject(REFUSED);
       await query(owner, text);
-      await run('api', `UPDATE pools SET name = '' WHERE false`);
+      await run('api', `UPDATE pools SET motto = '' WHERE false`);
     } finally {
-      await app.sql('ALTER TABLE pools DROP COLUMN name');
+      await app.sql('ALTER TABLE pools DROP COLUMN motto');
     }
   });
 });

@@ -178,11 +178,16 @@ export class VerifyScene {
   }
 
   /** Every column of every table, and the name of its table. */
-  /** `isLedger`: the indexer may write the table. Others are the API's own, such as those of modules. */
-  columns(): Promise<{ table: string; column: string; isLedger: boolean }[]> {
+  /** `isAsked`: the API fills the table, or may write the column, which says what was asked for. */
+  columns(): Promise<{ table: string; column: string; isAsked: boolean }[]> {
     return this.sql(`
       SELECT c.relname AS table, a.attname AS column,
-        has_table_privilege('savings_indexer', c.oid, 'INSERT, UPDATE') AS "isLedger" FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        has_table_privilege('savings_api', c.oid, 'INSERT') AND NOT has_table_privilege('savings_indexer', c.oid, 'INSERT')
+          OR has_column_privilege('savings_api', c.oid, a.attnum, 'UPDATE')
+            AND NOT has_column_privilege('savings_indexer', c.oid, a.attnum, 'UPDATE')
+            AND NOT EXISTS (SELECT FROM pg_trigger g
+              WHERE g.tgrelid = c.oid AND g.tgfoid = 'refuse_write'::regproc AND a.attnum = ANY (g.tgattr)) AS "isAsked"
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
       ORDER BY 1, a.attnum`);
   }

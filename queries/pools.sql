@@ -2,13 +2,14 @@
 
 -- src/features/pools/pool-settings.sql.ts
 -- $1 autoCompound boolean, $2 pool uuid, $3 caller text
-PREPARE set_auto_compound AS
+PREPARE update_pool AS
   WITH changed AS (
-    UPDATE pools SET auto_compound = ($1::boolean), last_update = now()
-    WHERE id = ($2::uuid) AND auto_compound <> ($1::boolean)
+    UPDATE pools SET (auto_compound) = ROW(coalesce(($1::boolean), auto_compound)), last_update = now()
+    WHERE id = ($2::uuid) AND ROW(auto_compound) <> ROW(coalesce(($1::boolean), auto_compound))
       AND EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ($2::uuid) AND m.address = ($3::text) AND m.role = 'OWNER')
   )
-  SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id, 'autoCompound', ($1::boolean),
+  SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id,
+    'autoCompound', coalesce(($1::boolean), p.auto_compound),
     'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = p.id AND e.account = ($3::text) AND e.outcome = 'APPLIED'

@@ -39,10 +39,7 @@ describe('PATCH /pools/:id', () => {
     const before = await detail();
     for (let i = 0; i < 2; i += 1) {
       const { status, body } = await patch({ autoCompound: true }, owner);
-      expect([status, body]).toEqual([
-        200,
-        { success: true, data: { id: pool, autoCompound: true, compounding: false } },
-      ]);
+      expect([status, body.data]).toMatchObject([200, { id: pool, autoCompound: true, compounding: false }]);
     }
     const after = await detail(member);
     expect(after).toEqual({ ...before, autoCompound: true, lastUpdate: after.lastUpdate });

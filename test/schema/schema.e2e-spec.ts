@@ -30,7 +30,7 @@ import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/c
 import { DRAW_OF_CALL } from '#features/payments/draw-calls.service';
 import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#features/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#features/payments/stray-deposits.controller';
-import { SET_AUTO_COMPOUND } from '#features/pools/pool-settings.sql';
+import { UPDATE_POOL } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#features/people/deletion.sql';
@@ -453,7 +453,7 @@ describe('a hot statement reads few rows, by index', () => {
         run(statement, { who: by === 'user' ? who.user : who.caller, after, limit: 20 }),
       ),
     ),
-    run(SET_AUTO_COMPOUND, { pool: md5('pool7'), caller, autoCompound: true }),
+    run(UPDATE_POOL, { pool: md5('pool7'), caller, autoCompound: true }),
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
     run(SIGN_IN, {

@@ -1,4 +1,5 @@
 import { type TypedStatement, statement } from '#platform/postgres/statement';
+import { settingsOf } from '#features/pools/pool-settings.sql';
 
 interface Place {
   /** The user's id, or the address, as `by` says. */
@@ -112,7 +113,7 @@ export const SECTIONS: readonly Section[] = [
     `'poolId', m.pool_id, 'role', m.role, 'type', m.type,
      'pool', CASE WHEN m.role = 'OWNER' THEN json_build_object('contractAddress', p.contract_address,
        'balance', p.balance::text, 'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text,
-       'claimedYield', p.claimed_yield::text, 'autoCompound', p.auto_compound, 'memberCount', p.member_count,
+       'claimedYield', p.claimed_yield::text, ${settingsOf('p')}, 'memberCount', p.member_count,
        'members', (SELECT coalesce(json_agg(o.address ORDER BY o.address), '[]') FROM pool_members o
          WHERE o.pool_id = m.pool_id AND o.role = 'MEMBER'),
        'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)) END,
@@ -130,7 +131,7 @@ export const SECTIONS: readonly Section[] = [
     'user',
     [ZERO],
     ID,
-    `'id', c.id, 'type', c.type, 'contractAddress', c.contract_address, 'autoCompound', c.auto_compound,
+    `'id', c.id, 'type', c.type, 'contractAddress', c.contract_address, ${settingsOf('c')},
      'members', c.members, 'depositId', c.deposit_id, 'amount', c.amount::text, 'createdAt', iso(c.created_at),
      'cancelledAt', iso(c.cancelled_at)`,
     'c.id::text',

@@ -45,7 +45,7 @@ import {
   POOL_DETAIL,
   POOL_YIELD,
 } from './pools.sql';
-import { SET_AUTO_COMPOUND } from './pool-settings.sql';
+import { UPDATE_POOL } from './pool-settings.sql';
 import { CANCEL_POOL } from './unpaid.sql';
 
 const MAX_MEMBERS = 100;
@@ -180,10 +180,10 @@ export class PoolsService {
   async update(
     { address: caller }: AuthenticatedUser,
     id: string,
-    { autoCompound }: UpdatePoolRequest,
+    changes: UpdatePoolRequest,
   ): Promise<JsonText<UpdatedPool>> {
-    const values = { pool: knownForm(id), caller, autoCompound };
-    return new JsonText(readable(await this.database.write(SET_AUTO_COMPOUND, values)).data);
+    const values = { ...changes, pool: knownForm(id), caller };
+    return new JsonText(readable(await this.database.write(UPDATE_POOL, values)).data);
   }
 
   /**

@@ -4,6 +4,7 @@ import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platfo
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { aprBps, shareYield, totalYield } from '#ledger/chain/chain.sql';
+import { settingsOf } from './pool-settings.sql';
 import { submitted } from './unpaid.sql';
 
 /**
@@ -21,7 +22,7 @@ const newestTransactions = (pool: string, limit: number): string => `
 const POOL_FIELDS = `
   'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
   'pendingBalance', p.pending_balance::text, 'totalYield', ${totalYield('p', 'v')}::text,
-  'apr', trim_scale(${aprBps('p', 'v')} / 100.0), 'autoCompound', p.auto_compound,
+  'apr', trim_scale(${aprBps('p', 'v')} / 100.0), ${settingsOf('p')},
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
 const POOL_ITEM = `json_build_object(${POOL_FIELDS},

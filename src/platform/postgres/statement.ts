@@ -113,8 +113,8 @@ function replaceParameters(text: string, by: (name: string, token: string) => st
   });
 }
 
-/** The values of a statement's parameters, in the order of their numbers. */
+/** The values of a statement's parameters, in the order of their numbers. One that is left out is null. */
 export const valuesOf = <Parameters extends object>(
   { parameters }: TypedStatement<Parameters, QueryResultRow>,
   values: Parameters,
-): unknown[] => parameters.map((name) => values[name]);
+): unknown[] => parameters.map((name) => values[name] ?? null);

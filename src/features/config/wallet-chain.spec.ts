@@ -14,8 +14,11 @@ describe('what wallets are told of the chain', () => {
       // Of several with one id, the usual one is named first.
       const chain = CHAINS.find((each) => each.id === id)!;
       expect(chainInfo(id, UNSET)).toEqual({
-        ...{ id, name: chain.name, currency: chain.nativeCurrency },
-        ...{ rpcUrls: chain.rpcUrls.default.http, explorerUrl: chain.blockExplorers!.default.url },
+        id,
+        name: chain.name,
+        currency: chain.nativeCurrency,
+        rpcUrls: chain.rpcUrls.default.http,
+        explorerUrl: chain.blockExplorers!.default.url,
       });
     }
   });
@@ -23,14 +26,21 @@ describe('what wallets are told of the chain', () => {
   it('is a name and no node for others, whatever their id', () => {
     const currency = { name: 'Ether', symbol: 'ETH', decimals: 18 };
     expect(chainInfo(4242, UNSET)).toEqual({
-      ...{ id: 4242, name: 'Chain 4242', currency, rpcUrls: [], explorerUrl: null },
+      id: 4242,
+      name: 'Chain 4242',
+      currency,
+      rpcUrls: [],
+      explorerUrl: null,
     });
   });
 
   it('is the chain of this machine in development, also where that has the id of another', () => {
     for (const id of [31_337, 1])
       expect(chainInfo(id, UNSET, LOCAL)).toMatchObject({
-        ...{ id, name: 'Local chain', rpcUrls: [LOCAL], explorerUrl: null },
+        id,
+        name: 'Local chain',
+        rpcUrls: [LOCAL],
+        explorerUrl: null,
       });
   });
 
@@ -43,8 +53,11 @@ describe('what wallets are told of the chain', () => {
     };
     for (const [id, local] of [[1], [31_337, LOCAL]] as [number, string?][])
       expect(chainInfo(id, told, local)).toEqual({
-        ...{ id, name: 'Ours', currency: told.CHAIN_CURRENCY },
-        ...{ rpcUrls: told.PUBLIC_RPC_URLS, explorerUrl: 'https://c.example' },
+        id,
+        name: 'Ours',
+        currency: told.CHAIN_CURRENCY,
+        rpcUrls: told.PUBLIC_RPC_URLS,
+        explorerUrl: 'https://c.example',
       });
     expect(chainInfo(1, { ...told, PUBLIC_RPC_URLS: [] }).rpcUrls).toEqual(KNOWN_CHAINS[1].rpcUrls);
   });

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
 import { Integer, Setting } from '#platform/config/settings';
 import { ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
-import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
+import { AmountsByContract, ContractAmounts } from '#ledger/chain/amounts';
 
 /** Of the process that sends transactions nobody else may care to send. */
 export class KeeperSettings extends ChainSettings {

@@ -1,7 +1,7 @@
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { type DevClient, anvilRpc, artifacts, connect, devAccount } from '#dev/deploy';
-import { ContractAmounts } from '#ledger/chain/contract-amounts';
+import { ContractAmounts } from '#ledger/chain/amounts';
 import { HOUR, NO_REF, OTHER_POOL, POOL } from '../support/chain/contracts';
 import {
   COMPLETED,

@@ -3,7 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 import { AMOUNT } from '#values/rules';
 import { toInteger } from '#platform/answers/pagination';
-import { IsAmount, IsPositiveAmount } from '#ledger/chain/amount';
+import { IsAmount, IsPositiveAmount } from '#ledger/chain/amounts';
 
 const ADDRESSES = '^0x[a-fA-F0-9]{40}(,0x[a-fA-F0-9]{40}){1,31}$';
 const TIME = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,3})?Z$';

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString } from 'class-validator';
 import { AMOUNT, STORED_ADDRESS } from '#values/rules';
-import { IsPositiveAmount } from '#ledger/chain/amount';
+import { IsPositiveAmount } from '#ledger/chain/amounts';
 import { CALL_NAMES, CallName } from './contract-calls';
 
 export class DepositCallsQuery {

@@ -12,7 +12,7 @@ import {
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
-import { IsAmount } from '#ledger/chain/amount';
+import { IsAmount } from '#ledger/chain/amounts';
 import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
 const everyElement: ElementContext = {

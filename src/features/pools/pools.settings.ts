@@ -1,7 +1,7 @@
 import { Matches } from 'class-validator';
 import { Setting } from '#platform/config/settings';
 import { type ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
-import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
+import { AmountsByContract, ContractAmounts } from '#ledger/chain/amounts';
 
 export class PoolsSettings {
   static readonly title = 'Pools';

@@ -20,7 +20,7 @@ export const CHECK_ALL = [
   'test/http/(error-codes|http)',
   'test/client/(applied|errors|follow|package|reads)',
   'test/validation/(compiled-queries|hostile-input)',
-  'test/pools/(pool-types|pools-create|start)',
+  'test/pools/(auto-compound|pool-types|pools-(create|read)|start)',
   'test/indexer/(indexer-module|contracts/(account-savings|contract-kinds))',
 ];
 /** The copy is no repository of git, and these are about the repository before. */

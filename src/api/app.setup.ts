@@ -24,7 +24,7 @@ import { hostProblem } from '#platform/http/host';
 import { allowedOrigins, isListedOrigin } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
 import { BODY_LIMIT_BYTES, prepareBody, takeExpectations } from '#platform/http/request-body';
-import { RouteTargets } from '#platform/http/route-targets';
+import { nameTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
 import { RouteLimits } from '#platform/limits/route-limits';
 import { createLogger } from '#platform/log/logger';
@@ -93,8 +93,6 @@ export async function createApp(
   // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap: it
   // needs no handler, and no body is read.
   if (origins.length > 0) await app.register(cors, () => crossOriginRules(origins));
-  const targets = app.get(RouteTargets);
-  fastify.addHook('onRoute', targets.onRoute);
   fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
   fastify.addHook('onRoute', app.get(QueryParametersGuard).onRoute);
   fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
@@ -112,7 +110,7 @@ export async function createApp(
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));
   await prepare?.(app);
-  targets.learn();
+  nameTargets(app);
   givePlainData(app);
   await app.init();
   await fastify.ready();

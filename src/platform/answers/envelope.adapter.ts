@@ -3,7 +3,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
 import { ErrorFilter, hideText, sendError } from '#platform/errors/error.filter';
-import { replaceBaseCatch } from '#platform/foreign/nest-internals';
+import { FASTIFY_ROUTE_CONFIG_METADATA, replaceBaseCatch } from '#platform/foreign/nest-internals';
 import { JsonText } from './json-text';
 import { CursorPage, Page, TopLevelCopy } from './pagination';
 import { sendText } from './send-text';
@@ -64,6 +64,13 @@ export class EnvelopeAdapter extends FastifyAdapter {
   override setErrorHandler(handler: ErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
     this.onError = handler as EnvelopeAdapter['onError'];
     return this.instance;
+  }
+
+  /** NestJS hands over the `config` of all other routes. */
+  override all(...args: unknown[]): unknown {
+    const [path, handler] = args as [string, object];
+    const config = Reflect.getMetadata(FASTIFY_ROUTE_CONFIG_METADATA, handler) as object | undefined;
+    return super.all(path, { config }, handler);
   }
 
   /** The middleware host slows down every request, so it is loaded only for the first middleware or `app.use`. */

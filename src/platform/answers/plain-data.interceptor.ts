@@ -3,13 +3,13 @@ import {
   type ExecutionContext,
   type INestApplication,
   type NestInterceptor,
-  type Type,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { type Observable, map } from 'rxjs';
-import { INTERCEPTORS_METADATA, PATH_METADATA } from '#platform/foreign/nest-internals';
+import { INTERCEPTORS_METADATA } from '#platform/foreign/nest-internals';
+import { handlersOf } from '#platform/http/route-targets';
 import { JsonText } from './json-text';
 import { CursorPage, Page, TopLevelCopy } from './pagination';
 
@@ -46,18 +46,10 @@ export function givePlainData(app: INestApplication): void {
   const config = app.get(ApplicationConfig);
   const everywhere =
     config.getGlobalInterceptors().length > 0 || config.getGlobalRequestInterceptors().length > 0;
-  const scanner = new MetadataScanner();
   const intercepted = (target: object): NestInterceptor[] | undefined =>
     Reflect.getMetadata(INTERCEPTORS_METADATA, target) as NestInterceptor[] | undefined;
-  for (const { controllers } of app.get(ModulesContainer).values())
-    for (const { metatype } of controllers.values()) {
-      const prototype = (metatype as Type).prototype as Record<string, object>;
-      for (const name of scanner.getAllMethodNames(prototype)) {
-        const handler = prototype[name];
-        if (!Reflect.hasMetadata(PATH_METADATA, handler) || intercepted(handler)?.includes(PLAIN_DATA))
-          continue;
-        if (everywhere || intercepted(metatype as object) || intercepted(handler))
-          UseInterceptors(PLAIN_DATA)(prototype, name, { value: handler });
-      }
-    }
+  for (const { controller, handler, method } of handlersOf(app))
+    if (!intercepted(handler)?.includes(PLAIN_DATA))
+      if (everywhere || intercepted(controller) || intercepted(handler))
+        UseInterceptors(PLAIN_DATA)(controller.prototype as object, method, { value: handler });
 }

@@ -7,26 +7,19 @@ import { BaseExceptionFilter, type HttpAdapterHost } from '@nestjs/core';
  */
 
 /**
- * Where decorators store what they say. The packages offer no other way to read it before a request comes: the paths,
- * methods and versions of handlers, for RouteTargets; their interceptors, for PlainData; the sources of their
- * parameters, for QueryParametersGuard.
+ * Where decorators store what they say. The packages offer no other way to read it before a request comes: what makes a
+ * method a handler, for route-targets.ts; interceptors, for PlainData; the sources of parameters, for
+ * QueryParametersGuard.
  */
-export {
-  INTERCEPTORS_METADATA,
-  METHOD_METADATA,
-  MODULE_PATH,
-  PATH_METADATA,
-  ROUTE_ARGS_METADATA,
-  VERSION_METADATA,
-} from '@nestjs/common/constants';
+export { INTERCEPTORS_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
+/** The `config` that NestJS gives Fastify with a route. `@RouteConfig()` writes it, and nothing public reads it. */
+export { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 /** What the keys of ROUTE_ARGS_METADATA begin with: `${RouteParamtypes.QUERY}:0` for `@Query()`. */
 export { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 /** The text of the exception when a guard refuses: only by it can the error say the documented text instead. */
 export { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
 /** What guards get. Functions of `@Throttle` take it too, and are called before NestJS has made one. */
 export { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
-/** Makes the paths of a handler from prefix, module, controller and versions, as the router does. */
-export { RoutePathFactory } from '@nestjs/core/router/route-path-factory';
 
 /** What a filter of a module knows of its application: one of the two, depending on who made it. */
 interface BaseFilter {

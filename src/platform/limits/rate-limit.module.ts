@@ -1,14 +1,32 @@
 import { Global, Module } from '@nestjs/common';
-import { ThrottlerModule } from '@nestjs/throttler';
-import { RouteTargets } from '#platform/http/route-targets';
+import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { LimitsSettings } from './limits.settings';
 import { RateLimitStorage } from './rate-limit.storage';
 import { RateLimiter } from './rate-limiter';
-import { RouteLimits } from './route-limits';
-import { throttlerOptions } from './throttlers';
+import { RouteLimits, isNamed } from './route-limits';
 
 @Module({ providers: [RateLimitStorage], exports: [RateLimitStorage] })
 class RateLimitStorageModule {}
+
+/** For a ThrottlerGuard in a module. The limits of the routes need no guard. */
+const forGuards = (
+  { RATE_LIMIT_WINDOW, RATE_LIMIT_GENERAL, RATE_LIMIT_AUTH }: LimitsSettings,
+  storage: RateLimitStorage,
+): ThrottlerModuleOptions => {
+  const ttl = RATE_LIMIT_WINDOW * 1000;
+  return {
+    storage,
+    throttlers: [
+      { name: 'general', limit: RATE_LIMIT_GENERAL, ttl },
+      {
+        name: 'auth',
+        limit: RATE_LIMIT_AUTH,
+        ttl,
+        skipIf: (context) => !isNamed('auth', [context.getHandler(), context.getClass()]),
+      },
+    ],
+  };
+};
 
 @Global()
 @Module({
@@ -17,10 +35,10 @@ class RateLimitStorageModule {}
     ThrottlerModule.forRootAsync({
       imports: [RateLimitStorageModule],
       inject: [LimitsSettings, RateLimitStorage],
-      useFactory: throttlerOptions,
+      useFactory: forGuards,
     }),
   ],
-  providers: [RouteTargets, RouteLimits, RateLimiter],
-  exports: [RateLimitStorageModule, RouteTargets, RouteLimits, RateLimiter],
+  providers: [RouteLimits, RateLimiter],
+  exports: [RateLimitStorageModule, RouteLimits, RateLimiter],
 })
 export class RateLimitModule {}

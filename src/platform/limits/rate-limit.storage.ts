@@ -6,8 +6,7 @@ import { trackerKey } from '#platform/http/client-address';
 import { within } from '#platform/timing/waits';
 import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
-import { connectRedis } from './redis';
-import { RedisCounter } from './redis-counter';
+import { connectRedis, countIn } from './redis';
 
 /** Longest wait for Redis before a request is counted here instead. */
 const PATIENCE_MS = 400;
@@ -30,7 +29,6 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   private readonly logger = new Logger(RateLimitStorage.name);
   private readonly memory = new MemoryCounter();
   private readonly client?: Redis | Cluster;
-  private readonly shared?: RedisCounter;
   private timer?: NodeJS.Timeout;
   private isAsking = false;
   private answers?: boolean;
@@ -40,7 +38,6 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     if (REDIS_URL) {
       this.client = connectRedis(REDIS_URL);
       this.client.on('error', () => undefined);
-      this.shared = new RedisCounter(this.client);
     } else {
       this.logger.log('REDIS_URL is not set: rate limits hold per process');
     }
@@ -62,20 +59,19 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   }
 
   /**
-   * Counts a request. Returns synchronously when the answer is already known.
+   * Counts a request.
    * @param client the client's key, from `clientKey` or `trackerKey`
    * @param name of what is counted together, always with the same window
    */
-  count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
-    if (!this.shared || this.status !== 'connected') return this.memory.count(client, name, limit, windowMs);
-    return answerOf(this.shared.count(client, name, windowMs)).then(
-      (counted) => ({ ...counted, limit }),
-      (error: Error) => {
+  async count(client: string, name: string, limit: number, windowMs: number): Promise<Count> {
+    if (this.client && this.status === 'connected')
+      try {
+        return { ...(await answerOf(countIn(this.client, client, name, windowMs))), limit };
+      } catch (error) {
         this.failedUntil = Date.now() + PAUSE_MS;
-        this.lost(error);
-        return this.memory.count(client, name, limit, windowMs);
-      },
-    );
+        this.lost(error as Error);
+      }
+    return this.memory.count(client, name, limit, windowMs);
   }
 
   /** For a ThrottlerGuard in a module. Its counts are separate from the limits of the routes. */

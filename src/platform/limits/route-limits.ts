@@ -1,38 +1,45 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { type ThrottlerModuleOptions, type ThrottlerOptions, getOptionsToken } from '@nestjs/throttler';
-import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify';
-import { type RouteTarget, RouteTargets } from '#platform/http/route-targets';
 import {
-  type Declaration,
-  NO_TARGET,
-  type RouteThrottling,
-  contextOf,
-  declared,
-  nameOf,
-  refuseUnknownNames,
-  targetOf,
-} from './declarations';
-import { isDecidedAtStart } from './throttlers';
+  type CustomDecorator,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+  type Type,
+} from '@nestjs/common';
+import { SkipThrottle, Throttle, type ThrottlerOptions } from '@nestjs/throttler';
+import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify';
+import { unescape } from 'node:querystring';
+import { ExecutionContextHost } from '#platform/foreign/nest-internals';
+import {
+  THROTTLER_BLOCK_DURATION,
+  THROTTLER_KEY_GENERATOR,
+  THROTTLER_LIMIT,
+  THROTTLER_SKIP,
+  THROTTLER_TRACKER,
+  THROTTLER_TTL,
+} from '#platform/foreign/throttler-internals';
+import type { RouteTarget } from '#platform/http/route-targets';
+import { LimitsSettings } from './limits.settings';
+
+/** `general` counts everywhere, `auth` only where a decorator names it. A request must pass all that count. */
+const NAMES = ['general', 'auth'] as const;
+type Name = (typeof NAMES)[number];
+/** By this name decorators mean `general`, and `@SkipThrottle()` both. */
+const DEFAULT = 'default';
 
 /** One limit of a route. */
-export interface Limit {
-  /** Name of the throttler. */
-  name: string;
+export interface Limit extends Pick<ThrottlerOptions, 'limit' | 'getTracker' | 'generateKey'> {
+  name: Name;
   /** Key of the count: shared by all routes, or of this route alone if it has its own limit or window. */
   bucket: string;
-  limit: number;
   windowMs: number;
-  setHeaders: boolean;
-  errorMessage?: Options['errorMessage'];
   target: RouteTarget;
-  /** Functions from options and decorators, called for each request. Most limits have none. */
-  perRequest?: PerRequest;
 }
 
-type Options = Exclude<ThrottlerModuleOptions, unknown[]>;
-type PerRequest = Pick<ThrottlerOptions, 'skipIf' | 'ignoreUserAgents' | 'getTracker' | 'generateKey'> & {
-  limit?: Extract<ThrottlerOptions['limit'], (...args: never[]) => unknown>;
-};
+/** Settings in the `config` of Fastify's own routes, in the same form as those of the decorators. */
+interface RouteThrottling {
+  throttle?: Parameters<typeof Throttle>[0];
+  skipThrottle?: true;
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig extends RouteThrottling {
@@ -40,107 +47,132 @@ declare module 'fastify' {
   }
 }
 
+/** Knows callers who may pass although a limit is exceeded. */
+export interface Sparing {
+  /**
+   * A name of the caller that nobody can make up, or undefined. Is asked for every request beyond the limits, so it
+   * must be cheap: no query.
+   */
+  nameOf(context: ExecutionContext): Promise<string | undefined>;
+  /** Whether the caller of that name may pass. Is asked a few times in a window for each name. */
+  mayPass(context: ExecutionContext): Promise<boolean>;
+}
+
+const SPARED_BY = 'limits:spared-by';
+
 /**
- * The limits of each route, read once at startup from the options of ThrottlerModule, `@Throttle` and
- * `@SkipThrottle`. For Fastify's own routes they come from `throttle` and `skipThrottle` in their `config`.
+ * What the handler does must not wait for the end of a window. Its requests count like all others, but beyond a limit
+ * the callers whom the provider names pass, each a few times in a window.
+ */
+export const SparedBy = (provider: Type<Sparing>): CustomDecorator => SetMetadata(SPARED_BY, provider);
+
+export const whoSpares = ({ handler }: RouteTarget): Type<Sparing> | undefined =>
+  Reflect.getMetadata(SPARED_BY, handler) as Type<Sparing> | undefined;
+
+/** Stands in for the controller of routes without one. */
+class NoController {}
+const ANYWHERE: RouteTarget = { controller: NoController, handler: () => undefined, method: '' };
+
+/**
+ * The limits of each route, read once at startup from `@Throttle` and `@SkipThrottle`, or for Fastify's own routes from
+ * `throttle` and `skipThrottle` in their `config`.
  */
 @Injectable()
-export class RouteLimits implements OnApplicationBootstrap {
-  private readonly options: Options;
-  /** Limits of unknown paths. */
-  private readonly anywhere: Limit[];
-  /** Limits of unknown paths under a controller that names a limit. */
-  private readonly beneath: { segments: string[]; limits: Limit[] }[] = [];
+export class RouteLimits {
+  /** Those of unknown paths. */
+  private readonly general: Limit[];
+  /** Those of unknown paths under /auth. */
+  private readonly auth: Limit[];
 
-  constructor(
-    @Inject(getOptionsToken()) options: ThrottlerModuleOptions,
-    private readonly targets: RouteTargets,
-  ) {
-    this.options = Array.isArray(options) ? { throttlers: options } : options;
-    this.anywhere = this.sharedBy(NO_TARGET);
+  constructor(private readonly settings: LimitsSettings) {
+    this.general = [this.limitOf('general', ANYWHERE)];
+    this.auth = [...this.general, this.limitOf('auth', ANYWHERE)];
   }
 
   /** Fastify hook that sets `config.limits`. */
   readonly onRoute = (route: RouteOptions): void => {
     const { config = {} } = route;
     const target = config.target ?? targetOf(`${String(route.method)} ${route.url}`, config);
-    route.config = { ...config, limits: this.read(target) };
+    refuseUnknownNames(target);
+    const limits = NAMES.filter((name) => counts(target, name)).map((name) => this.limitOf(name, target));
+    route.config = { ...config, limits };
   };
 
-  onApplicationBootstrap(): void {
-    for (const { controller, path } of this.targets.controllers) {
-      const limits = this.sharedBy({ ...NO_TARGET, controller });
-      if (limits.length > this.anywhere.length) this.beneath.push({ segments: segmentsOf(path), limits });
-    }
-  }
-
   /** Uses the matched route: a path can be written in many ways. Unknown paths count like those around them. */
-  of(request: FastifyRequest): Limit[] {
+  of({ routeOptions, url }: FastifyRequest): Limit[] {
     // Fastify routes that were added before the hook have none.
-    const { limits } = request.routeOptions.config as FastifyContextConfig;
-    return limits ?? this.ofUnknown(request.url);
+    const { limits } = routeOptions.config as FastifyContextConfig;
+    return limits ?? (isUnderAuth(url) ? this.auth : this.general);
   }
 
-  private ofUnknown(url: string): Limit[] {
-    const path = segmentsOf(url.replace(/[?#].*$/s, ''));
-    const around = this.beneath.find(({ segments }) => segments.every((segment, i) => segment === path[i]));
-    return around?.limits ?? this.anywhere;
-  }
-
-  private read(target: RouteTarget): Limit[] {
-    const { throttlers } = this.options;
-    refuseUnknownNames(
-      target,
-      throttlers.map(({ name }) => name ?? 'default'),
-    );
-    return throttlers.flatMap((throttler) => {
-      const declaration = declared(target, throttler.name ?? 'default');
-      if (declaration.skip || !this.appliesTo(target, throttler)) return [];
-      return [this.limitOf(throttler, declaration, target)];
-    });
-  }
-
-  /** The limits that hold unless a decorator says otherwise. Their counts are shared by all routes. */
-  private sharedBy(target: RouteTarget): Limit[] {
-    return this.options.throttlers
-      .filter((throttler) => this.appliesTo(target, throttler))
-      .map((throttler) => this.limitOf(throttler, {}, target));
-  }
-
-  private appliesTo(target: RouteTarget, { skipIf }: ThrottlerOptions): boolean {
-    return !skipIf || !isDecidedAtStart(skipIf) || !skipIf(contextOf(target));
-  }
-
-  private limitOf(throttler: ThrottlerOptions, own: Declaration, target: RouteTarget): Limit {
-    const { options } = this;
-    const { name = 'default' } = throttler;
-    const option = <K extends keyof ThrottlerOptions & keyof Declaration>(key: K) =>
-      own[key] ?? throttler[key];
+  private limitOf(name: Name, target: RouteTarget): Limit {
+    const { RATE_LIMIT_WINDOW, RATE_LIMIT_GENERAL, RATE_LIMIT_AUTH } = this.settings;
+    const own = <K extends keyof ThrottlerOptions>(key: string): ThrottlerOptions[K] =>
+      declared(target, key, name === 'general' ? [name, DEFAULT] : [name]) as ThrottlerOptions[K];
     const where = `${nameOf(target)}: ${name}`;
-    if (option('blockDuration') !== undefined)
+    if (own(THROTTLER_BLOCK_DURATION) !== undefined)
       throw new Error(`${where}: blockDuration is not supported, as a window ends when it ends`);
-    const limit = option('limit');
-    const windowMs = numberOf(option('ttl'), 1, `ttl of ${where}`);
-    const skipIf = throttler.skipIf ?? options.skipIf;
-    const perRequest: PerRequest = {
-      skipIf: skipIf && isDecidedAtStart(skipIf) ? undefined : skipIf,
-      ignoreUserAgents: throttler.ignoreUserAgents ?? options.ignoreUserAgents,
-      getTracker: option('getTracker') ?? options.getTracker,
-      generateKey: option('generateKey') ?? options.generateKey,
-      limit: typeof limit === 'function' ? limit : undefined,
-    };
-    const isShared = own.limit === undefined && own.ttl === undefined;
+    const [limit, ttl] = [own<'limit'>(THROTTLER_LIMIT), own<'ttl'>(THROTTLER_TTL)];
+    const windowMs = numberOf(ttl ?? RATE_LIMIT_WINDOW * 1000, 1, `ttl of ${where}`);
+    const allowed = limit ?? (name === 'auth' ? RATE_LIMIT_AUTH : RATE_LIMIT_GENERAL);
     return {
       name,
-      bucket: isShared ? name : `${name}:${nameOf(target)}:${windowMs}`,
-      limit: typeof limit === 'function' ? 0 : numberOf(limit, 0, `limit of ${where}`),
+      bucket: limit === undefined && ttl === undefined ? name : `${name}:${nameOf(target)}:${windowMs}`,
+      limit: typeof allowed === 'function' ? allowed : numberOf(allowed, 0, `limit of ${where}`),
       windowMs,
-      setHeaders: throttler.setHeaders ?? options.setHeaders ?? true,
-      errorMessage: options.errorMessage,
+      getTracker: own<'getTracker'>(THROTTLER_TRACKER),
+      generateKey: own<'generateKey'>(THROTTLER_KEY_GENERATOR),
       target,
-      ...(Object.values(perRequest).some((each) => each !== undefined) && { perRequest }),
     };
   }
+}
+
+/** A route of Fastify's own, as if its handler had the decorators. */
+function targetOf(route: string, { throttle, skipThrottle }: RouteThrottling): RouteTarget {
+  const handler = (): undefined => undefined;
+  if (throttle) Throttle(throttle)(handler);
+  if (skipThrottle) SkipThrottle()(handler);
+  return { ...ANYWHERE, handler, method: route };
+}
+
+/** What the decorators of the handler say, or else those of its controller. */
+function declared({ handler, controller }: RouteTarget, key: string, names: string[]): unknown {
+  for (const target of [handler, controller])
+    for (const name of names) {
+      const value: unknown = Reflect.getMetadata(key + name, target);
+      if (value !== undefined) return value;
+    }
+  return undefined;
+}
+
+const counts = (target: RouteTarget, name: Name): boolean =>
+  !declared(target, THROTTLER_SKIP, [name, DEFAULT]) &&
+  (name === 'general' || isNamed(name, [target.handler, target.controller]));
+
+/** Whether `@Throttle` of a handler or its controller names a limit. */
+export const isNamed = (name: Name, targets: object[]): boolean =>
+  targets.some((target) => Reflect.hasMetadata(THROTTLER_LIMIT + name, target));
+
+/** Refuses misspelt names, because they would leave a route without its limit. */
+function refuseUnknownNames(target: RouteTarget): void {
+  const known: string[] = [...NAMES, DEFAULT];
+  const keys = [target.handler, target.controller].flatMap((of) => Reflect.getMetadataKeys(of) as unknown[]);
+  for (const key of keys.map(String))
+    for (const prefix of [THROTTLER_LIMIT, THROTTLER_SKIP])
+      if (key.startsWith(prefix) && !known.includes(key.slice(prefix.length)))
+        throw new Error(
+          `${nameOf(target)}: there is no limit '${key.slice(prefix.length)}', only ${NAMES.join(', ')}`,
+        );
+}
+
+const nameOf = ({ controller, method }: RouteTarget): string =>
+  controller === NoController ? method : `${controller.name}.${method}`;
+
+/** The context that a guard would get, but before authentication and the body. */
+export function contextOf({ controller, handler }: RouteTarget, args: unknown[]): ExecutionContext {
+  const context = new ExecutionContextHost(args, controller, handler);
+  context.setType('http');
+  return context;
 }
 
 /** A number that is at least `least`. The decorators accept text too. */
@@ -151,20 +183,6 @@ export function numberOf(value: unknown, least: number, what: string): number {
   return number;
 }
 
-/** The segments of a path as a lenient server reads them: decoded, lower-cased, without empty ones and dots. */
-function segmentsOf(path: string): string[] {
-  const segments: string[] = [];
-  const text = decode(path).toLowerCase();
-  for (const part of text.split(/[/\\]+/))
-    if (part === '..') segments.pop();
-    else if (part !== '' && part !== '.') segments.push(part);
-  return segments[0] === 'api' ? segments.slice(1) : segments;
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
+/** Whether a path begins with /auth as a lenient server reads it: decoded, without dots and empty segments. */
+const isUnderAuth = (url: string): boolean =>
+  /^[/\\]+(api[/\\]+)?auth([/\\]|$)/i.test(unescape(new URL(`http://host${url}`).pathname));

@@ -30,7 +30,9 @@ export const TRANSFORM_OPTIONS: ClassTransformOptions = { exposeUnsetFields: fal
 
 /**
  * Makes an instance of a DTO from a query or body if that obeys all rules: the instance that class-transformer and
- * class-validator would make. They read all decorators anew for each request; this reads them once.
+ * class-validator would make. They read all decorators for each request; this reads them once. A body of `POST /pools`
+ * takes 1 to 3 µs of CPU, and 12 to 17 µs without this, where the service spends 96 µs on the request; a query of
+ * `GET /pools` 1 to 2 µs, and 10 to 14 µs of 171. The short reads would miss their target in bench/RESULTS.md.
  * @returns undefined if the source may break a rule, or holds null or objects: then class-transformer and
  * class-validator decide, and tell what is wrong
  */

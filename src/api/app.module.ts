@@ -26,7 +26,6 @@ import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { WebhooksModule } from '#features/webhooks/webhooks.module';
 import { AREAS, type Environment } from '#settings/environment';
-import { CrossSiteGuard } from './cross-site';
 
 export type AppImports = NonNullable<ModuleMetadata['imports']>;
 
@@ -64,7 +63,6 @@ export class AppModule {
         ...modules,
       ],
       providers: [
-        CrossSiteGuard,
         { provide: APP_PIPE, useClass: DtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

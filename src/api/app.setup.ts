@@ -1,4 +1,3 @@
-import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -10,19 +9,16 @@ import {
   LogController,
 } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import helmet from 'helmet';
-import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
 import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { includeReasons } from '#platform/errors/failure-log';
 import { ApiError } from '#platform/errors/errors';
-import { type OnError, reportErrors } from '#platform/errors/report';
+import { type OnError, reportTo } from '#platform/errors/report';
+import { plainClientAddress } from '#platform/http/client-address';
 import { hostProblem } from '#platform/http/host';
-import { allowedOrigins, isListedOrigin } from '#platform/http/origins';
-import { plainClientAddress } from '#platform/http/proxies';
 import { BODY_LIMIT_BYTES, prepareBody, takeExpectations } from '#platform/http/request-body';
 import { nameTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
@@ -32,12 +28,11 @@ import { NestLogger } from '#platform/log/nest-logger';
 import { canTrackCheaply, trackRequests } from '#platform/log/request-context';
 import { SchemaWatch } from '#platform/migrating/schema-watch';
 import { provideConstraints } from '#platform/validation/constraint-container';
-import { QueryParametersGuard } from '#platform/validation/query-parameters.guard';
 import { HttpMetrics } from '#features/metrics/http-metrics';
 import type { Environment } from '#settings/environment';
 import { serveDocs } from '#api/documents/docs';
 import { type AppImports, AppModule } from './app.module';
-import { CrossSiteGuard } from './cross-site';
+import { allowOrigins, refuseForeignPages } from './cross-origin';
 import { watchConnections } from './shutdown';
 
 export interface AppOptions {
@@ -78,31 +73,7 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
-  if (onError) reportErrors(fastify, onError);
-  if (requestIds) trackRequests(fastify);
-  // The default is not to cache: most answers are private, or true only at this moment.
-  const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
-  const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
-  fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
-  // Before the rate limit, so that a browser can read a 429.
-  fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(headers).header('x-request-id', request.id);
-    // Preflights are answered by the next hook.
-    done(origins.length > 0 && request.method === 'OPTIONS' ? hostProblem(request.raw) : undefined);
-  });
-  // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap: it
-  // needs no handler, and no body is read.
-  if (origins.length > 0) await app.register(cors, () => crossOriginRules(origins));
-  fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
-  fastify.addHook('onRoute', app.get(QueryParametersGuard).onRoute);
-  fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
-  fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
-  fastify.addHook('onRequest', (request, _reply, done) =>
-    done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
-  );
-  fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
-  fastify.addHook('preParsing', prepareBody);
-  fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
+  await addHooks(app, environment, logger, { onError, requestIds });
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
   takeExpectations(fastify.server);
@@ -117,23 +88,58 @@ export async function createApp(
   return app;
 }
 
-/** What helmet sets on every answer. It is the same for all, so helmet is asked once, with an answer to nobody. */
-function securityHeaders(): OutgoingHttpHeaders {
-  const request = new IncomingMessage(new Socket());
-  const response = new ServerResponse(request);
-  const setHeaders = helmet({
-    // These headers protect pages, and the API serves data.
-    contentSecurityPolicy: false,
-    crossOriginOpenerPolicy: false,
-    originAgentCluster: false,
-    xDnsPrefetchControl: false,
-    xDownloadOptions: false,
-    xPermittedCrossDomainPolicies: false,
-    xXssProtection: false,
+/** What each request passes before NestJS, in this order, and what each answer passes when it is sent. */
+async function addHooks(
+  app: NestFastifyApplication,
+  environment: Environment,
+  logger: Logger,
+  { onError, requestIds }: Pick<AppOptions, 'onError' | 'requestIds'>,
+): Promise<void> {
+  const fastify = app.getHttpAdapter().getInstance();
+  const limits = app.get(RouteLimits);
+  // For each route once: which limits it has.
+  fastify.addHook('onRoute', limits.onRoute);
+  // Whom errors of all further steps are reported to, and which request their log lines name.
+  if (onError) fastify.addHook('onRequest', reportTo(onError));
+  if (requestIds) trackRequests(fastify);
+  // Limits and logs use the address.
+  fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
+  // Before all that refuses, so that every answer has the headers.
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(HEADERS).header('x-request-id', request.id);
+    done();
   });
-  setHeaders(request, response, () => undefined);
-  return response.getHeaders();
+  // Before the limits: a browser can read a 429, and preflights do not use up half of its quota. They are cheap, need
+  // no handler, and no body is read.
+  await allowOrigins(app, environment);
+  // Before the limits, because it refuses what should not count.
+  fastify.addHook(
+    'onRequest',
+    refuseForeignPages(environment, (request) => limits.of(request)),
+  );
+  // Before any work.
+  fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
+  // Such requests count too.
+  fastify.addHook('onRequest', ({ originalUrl, raw }, _reply, done) =>
+    done(isDecodable(originalUrl) ? hostProblem(raw) : malformedPath()),
+  );
+  // No handler can do without its tables.
+  fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
+  // After all that refuses without the body.
+  fastify.addHook('preParsing', prepareBody);
+  fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
 }
+
+const HEADERS = {
+  // Those of helmet, but for what protects pages: the API serves data.
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'SAMEORIGIN',
+  // Most answers are private, or true only at this moment. Handlers may say otherwise.
+  'cache-control': 'no-store',
+};
 
 function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapter {
   return new EnvelopeAdapter({
@@ -188,35 +194,4 @@ function isDecodable(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-const EXPOSED_HEADERS = [
-  'ETag',
-  'X-Request-Id',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-];
-
-/**
- * What the plugin tells browsers. The service sets no cookies, but some clients send them with every request, and then
- * a browser wants `Access-Control-Allow-Credentials`. Only listed pages get it, none where any page may ask.
- */
-function crossOriginRules(
-  origins: (string | RegExp)[],
-): (request: FastifyRequest, use: (error: null, options: FastifyCorsOptions) => void) => void {
-  const isOpen = origins.includes('*');
-  const options: FastifyCorsOptions = {
-    origin: isOpen ? true : origins,
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    exposedHeaders: EXPOSED_HEADERS,
-    maxAge: 600,
-    // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
-    strictPreflight: false,
-  };
-  const withCredentials = { ...options, credentials: true };
-  return ({ headers: { origin } }, use) =>
-    use(null, !isOpen && isListedOrigin(origins, origin) ? withCredentials : options);
 }

@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { LogController } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { type OnError, reportErrors } from '#platform/errors/report';
+import { type OnError, reportTo } from '#platform/errors/report';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import type { Environment } from '#settings/environment';
@@ -51,7 +51,7 @@ export async function createIndexer(
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  if (onError) reportErrors(adapter.getInstance(), onError);
+  if (onError) adapter.getInstance().addHook('onRequest', reportTo(onError));
   await prepare?.(app);
   return app.init();
 }

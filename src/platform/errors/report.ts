@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
 /** Gets what becomes a 5xx, such as for Sentry. What it throws is logged, and changes no answer. */
@@ -7,12 +7,13 @@ export type OnError = (error: unknown, request: FastifyRequest) => unknown;
 /** By Node's request, since errors of middleware come with nothing else. */
 const reporters = new WeakMap<IncomingMessage, (error: unknown) => unknown>();
 
-export function reportErrors(fastify: FastifyInstance, onError: OnError): void {
-  fastify.addHook('onRequest', (request, _reply, done) => {
+/** A hook of Fastify. */
+export const reportTo =
+  (onError: OnError) =>
+  (request: FastifyRequest, _reply: unknown, done: () => void): void => {
     reporters.set(request.raw, (error) => onError(error, request));
     done();
-  });
-}
+  };
 
 /** @param request Node's, with `log` and `id`, if middleware failed */
 export function report(error: unknown, request: FastifyRequest): void {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientKey, plainAddress } from './client-address';
-import { trustedProxies } from './proxies';
+import { clientKey, plainAddress, trustedProxies } from './client-address';
 
 /**
  * Idle connections that a client may hold. Browsers hold 6, and busy clients behind one office address hold dozens. A

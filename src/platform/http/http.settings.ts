@@ -11,12 +11,21 @@ import {
   ValidateIf,
 } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { isOriginRule } from '#platform/http/origins';
-import { isAddressRange } from '#platform/http/proxies';
 import { Flag, Integer, List, Setting } from '#platform/config/settings';
+import { isAddressRange } from './client-address';
 
 /** What arrives unchanged in a header. */
 const IN_A_HEADER = /^(?! )[ -~]*(?<! )$/;
+
+/**
+ * Whether an item of CORS_ORIGINS can match what a browser sends: `*`, or an origin as RFC 6454 serializes it (lower
+ * case, no default port, no path). Pages of apps have schemes of their own, as in `capacitor://localhost`.
+ */
+function isOriginRule(item: string): boolean {
+  if (item === '*') return true;
+  if (/^https?:/i.test(item)) return URL.parse(item)?.origin === item && !item.includes('*');
+  return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z*]+$/.test(item);
+}
 
 export class HttpSettings extends ProcessSettings {
   static override readonly title = 'HTTP';

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { DECORATORS } from '@nestjs/swagger';
-import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { validationFailed } from '#platform/errors/errors';
 import { defaultMetadataStorage, rulesOf } from '#platform/foreign/class-validator-internals';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '#platform/foreign/nest-internals';
@@ -32,24 +32,19 @@ export const AnyQuery = (): CustomDecorator => SetMetadata(ANY_QUERY, true);
  * An empty value of a read is an absent one, for endpoints that do not accept everything. For a DELETE it is an error:
  * it would widen what is deleted.
  *
- * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
+ * It is a guard so that it runs after authentication. What each handler knows is read once.
  */
 @Injectable()
 export class QueryParametersGuard implements CanActivate {
-  /** By handler. Handlers that accept everything have no entry. */
-  private readonly known = new Map<unknown, Set<string>>();
-
-  /** Fastify hook that reads which parameters the handler of a route knows. */
-  readonly onRoute = ({ config }: RouteOptions): void => {
-    const target = config?.target;
-    const names = target && namesOf(target);
-    if (names) this.known.set(target.handler, names);
-  };
+  /** By handler. Undefined for handlers that accept everything. */
+  private readonly known = new Map<unknown, Set<string> | undefined>();
 
   canActivate(context: ExecutionContext): boolean {
-    const known = this.known.get(context.getHandler());
-    if (!known) return true;
+    const handler = context.getHandler();
     const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (!this.known.has(handler)) this.known.set(handler, parametersOf(request));
+    const known = this.known.get(handler);
+    if (!known) return true;
     const query = request.query as Record<string, unknown>;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     for (const name in query)
@@ -60,16 +55,19 @@ export class QueryParametersGuard implements CanActivate {
   }
 }
 
-@Module({
-  providers: [QueryParametersGuard, { provide: APP_GUARD, useExisting: QueryParametersGuard }],
-  exports: [QueryParametersGuard],
-})
+@Module({ providers: [{ provide: APP_GUARD, useClass: QueryParametersGuard }] })
 export class QueryParametersModule {}
 
 const unknown = (names: string[], known: Set<string>): Error =>
   validationFailed(
     ...names.filter((name) => !known.has(name)).map((field) => ({ field, message: 'unknown parameter' })),
   );
+
+/** What the handler of a request knows. Sockets of gateways have no route. */
+function parametersOf({ routeOptions }: Partial<FastifyRequest>): Set<string> | undefined {
+  const target = routeOptions?.config.target;
+  return target && namesOf(target);
+}
 
 /** Undefined for a handler that accepts everything. */
 function namesOf({ controller, handler, method }: RouteTarget): Set<string> | undefined {

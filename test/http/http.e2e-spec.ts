@@ -180,13 +180,14 @@ describe('http', () => {
         expect(await id(bad)).toMatch(/^[0-9a-f-]{36}$/);
     });
 
-    it('include those of helmet, on errors too', async () => {
+    it('include those that keep browsers careful, on errors too', async () => {
       for (const url of ['/health', '/nope', '/pools', '/pools/%zz', '/metrics'])
         expect((await app.get(url)).headers).toMatchObject({
           'x-content-type-options': 'nosniff',
           'x-frame-options': 'SAMEORIGIN',
           'strict-transport-security': expect.stringContaining('max-age='),
           'referrer-policy': 'no-referrer',
+          'cross-origin-resource-policy': 'same-origin',
         });
       expect((await app.get('/health')).headers['x-powered-by']).toBeUndefined();
     });

@@ -69,7 +69,7 @@ describe('routes however they are put together', () => {
       return 'second';
     }
 
-    @All('any')
+    @All(['any', 'any/:id'])
     @Throttle({ general: { limit: 13 } })
     any(): string {
       return 'any';
@@ -110,6 +110,7 @@ describe('routes however they are put together', () => {
       ['/outer/v2/inner/one/a', '12'],
       ['/outer/v3/inner/two/a', '12'],
       ['/outer/v1/inner/one/any', '13'],
+      ['/outer/v1/inner/one/any/x', '13'],
       ['/outer/v1/inner/one/x/y/z', '14'],
       ['/inner/one/a', '20'],
       // Its default version is none.

@@ -14,12 +14,15 @@ import type { Logger } from 'pino';
 import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
 import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
-import { includeReasons } from '#platform/errors/failure-log';
-import { ApiError } from '#platform/errors/errors';
-import { type OnError, reportTo } from '#platform/errors/report';
+import { type OnError, includeReasons, reportTo } from '#platform/errors/failures';
 import { plainClientAddress } from '#platform/http/client-address';
-import { hostProblem } from '#platform/http/host';
-import { BODY_LIMIT_BYTES, prepareBody, takeExpectations } from '#platform/http/request-body';
+import {
+  BODY_LIMIT_BYTES,
+  checkTarget,
+  isDecodable,
+  prepareBody,
+  takeExpectations,
+} from '#platform/http/request-form';
 import { nameTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
 import { RouteLimits } from '#platform/limits/route-limits';
@@ -27,7 +30,7 @@ import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { canTrackCheaply, trackRequests } from '#platform/log/request-context';
 import { SchemaWatch } from '#platform/migrating/schema-watch';
-import { provideConstraints } from '#platform/validation/constraint-container';
+import { provideConstraints } from '#platform/validation/validation.pipe';
 import { HttpMetrics } from '#features/metrics/http-metrics';
 import type { Environment } from '#settings/environment';
 import { serveDocs } from '#api/documents/docs';
@@ -120,9 +123,7 @@ async function addHooks(
   // Before any work.
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   // Such requests count too.
-  fastify.addHook('onRequest', ({ originalUrl, raw }, _reply, done) =>
-    done(isDecodable(originalUrl) ? hostProblem(raw) : malformedPath()),
-  );
+  fastify.addHook('onRequest', checkTarget);
   // No handler can do without its tables.
   fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
   // After all that refuses without the body.
@@ -178,20 +179,4 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     // Accept ids as long as all headers may be, so that over-long ids return 404.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
   });
-}
-
-const malformedPath = (): Error =>
-  new ApiError(400, 'Validation failed', {
-    code: 'malformed_path',
-    details: [{ field: 'path', message: 'is not a valid percent-encoding' }],
-  });
-
-function isDecodable(url: string): boolean {
-  if (!url.includes('%')) return true;
-  try {
-    decodeURIComponent(url.replace(/[?#].*$/s, ''));
-    return true;
-  } catch {
-    return false;
-  }
 }

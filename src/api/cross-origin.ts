@@ -2,7 +2,7 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namedError } from '#platform/errors/errors';
-import { hostProblem } from '#platform/http/host';
+import { hostProblem } from '#platform/http/request-form';
 import type { RouteLimits } from '#platform/limits/route-limits';
 import type { Environment } from '#settings/environment';
 

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { expectFailures } from '#platform/errors/failure-log';
+import { expectFailures } from '#platform/errors/failures';
 import { Connections } from '#platform/http/connections';
 import { HealthService } from '#features/health/health.service';
 import type { Environment } from '#settings/environment';

@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { LogController } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { type OnError, reportTo } from '#platform/errors/report';
+import { type OnError, reportTo } from '#platform/errors/failures';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import type { Environment } from '#settings/environment';

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Asset } from '#platform/answers/asset';
-import { isHost } from '#platform/http/host';
+import { isHost } from '#platform/http/request-form';
 import type { Environment } from '#settings/environment';
 import { createDocument, servedAt } from './document';
 

@@ -15,8 +15,7 @@ import {
   serviceUnavailable,
   validationFailed,
 } from './errors';
-import { logFailure, reasonOf } from './failure-log';
-import { report } from './report';
+import { logFailure, reasonOf, report } from './failures';
 import { describeViolations } from './violations';
 
 const JSON_TYPE = 'application/json; charset=utf-8';

@@ -107,12 +107,13 @@ export class RouteLimits {
 
   private limitOf(name: Name, target: RouteTarget): Limit {
     const { RATE_LIMIT_WINDOW, RATE_LIMIT_GENERAL, RATE_LIMIT_AUTH } = this.settings;
-    const own = <K extends keyof ThrottlerOptions>(key: string): ThrottlerOptions[K] =>
-      declared(target, key, name === 'general' ? [name, DEFAULT] : [name]) as ThrottlerOptions[K];
+    const own = (key: string): unknown =>
+      declared(target, key, name === 'general' ? [name, DEFAULT] : [name]);
     const where = `${nameOf(target)}: ${name}`;
     if (own(THROTTLER_BLOCK_DURATION) !== undefined)
       throw new Error(`${where}: blockDuration is not supported, as a window ends when it ends`);
-    const [limit, ttl] = [own<'limit'>(THROTTLER_LIMIT), own<'ttl'>(THROTTLER_TTL)];
+    const limit = own(THROTTLER_LIMIT) as Limit['limit'] | undefined;
+    const ttl = own(THROTTLER_TTL);
     const windowMs = numberOf(ttl ?? RATE_LIMIT_WINDOW * 1000, 1, `ttl of ${where}`);
     const allowed = limit ?? (name === 'auth' ? RATE_LIMIT_AUTH : RATE_LIMIT_GENERAL);
     return {
@@ -120,8 +121,8 @@ export class RouteLimits {
       bucket: limit === undefined && ttl === undefined ? name : `${name}:${nameOf(target)}:${windowMs}`,
       limit: typeof allowed === 'function' ? allowed : numberOf(allowed, 0, `limit of ${where}`),
       windowMs,
-      getTracker: own<'getTracker'>(THROTTLER_TRACKER),
-      generateKey: own<'generateKey'>(THROTTLER_KEY_GENERATOR),
+      getTracker: own(THROTTLER_TRACKER) as Limit['getTracker'],
+      generateKey: own(THROTTLER_KEY_GENERATOR) as Limit['generateKey'],
       target,
     };
   }

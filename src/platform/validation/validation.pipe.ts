@@ -1,5 +1,12 @@
-import { ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
-import type { ValidatorOptions } from 'class-validator';
+import {
+  ArgumentMetadata,
+  type INestApplication,
+  Injectable,
+  type Type,
+  ValidationPipe,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { type ValidatorOptions, useContainer } from 'class-validator';
 import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
@@ -106,4 +113,35 @@ function valuesLeft(value: unknown, left: number): number {
 function isDeeper(value: unknown, levels: number): boolean {
   if (!holdsValues(value)) return false;
   return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}
+
+type Find = (type: unknown) => unknown;
+
+/** One for each application of this process, newest last. Tests have several. */
+const applications: Find[] = [];
+
+/**
+ * Lets class-validator constraints be providers with injected dependencies. class-validator creates all others
+ * itself.
+ * @returns a function to call when the application closes
+ */
+export function provideConstraints(app: INestApplication): () => void {
+  const find = finderIn(app.get(ModuleRef));
+  applications.push(find);
+  useContainer({ get: (type: unknown) => applications.at(-1)?.(type) as never }, { fallback: true });
+  return () => void applications.splice(applications.indexOf(find), 1);
+}
+
+/** Remembers, because class-validator asks at each request, and not finding a provider costs an exception. */
+function finderIn(providers: ModuleRef): Find {
+  const found = new Map<unknown, unknown>();
+  return (type) => {
+    if (!found.has(type))
+      try {
+        found.set(type, providers.get(type as never, { strict: false }));
+      } catch {
+        found.set(type, undefined);
+      }
+    return found.get(type);
+  };
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { POOL_TYPES } from '#values/types';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 
 export const ROOT = path.resolve(__dirname, '..');
 const LOGS = path.join(__dirname, '.data', 'logs');

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, openSync, closeSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { announce, newPools } from './chain';
 import { peakMemory, processCpuUs } from './cpu';
 import { type BenchDatabase, using } from './database';

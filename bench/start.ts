@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { type BenchDatabase, callers } from './database';
 import { drive, median } from './drive';
 import { type Endpoint, endpoints, reading } from './endpoints';

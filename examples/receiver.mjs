@@ -31,7 +31,12 @@ await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 
 async function ask(method, path, body) {
   const headers = { authorization: `Bearer ${TOKEN}`, ...(body && { 'content-type': 'application/json' }) };
-  const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
+  const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) }).catch(
+    () => {
+      console.error(`Nothing answers at ${BASE_URL}: start the service first, with npm start.`);
+      process.exit(1);
+    },
+  );
   const { data, error } = await answer.json();
   if (error) throw new Error(error);
   return data;

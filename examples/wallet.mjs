@@ -11,6 +11,9 @@ const post = async (path, body) => {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
+  }).catch(() => {
+    console.error(`Nothing answers at ${base}: start the service first, with npm start.`);
+    process.exit(1);
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()).data;

@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { startPostgres } from '#dev/postgres';
 import { ChainBench } from '../test/support/chain/chain-bench';
 

@@ -1,15 +1,10 @@
 import { build } from 'esbuild';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import {
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  createServer,
-  request as ask,
-} from 'node:http';
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type ServerResponse, createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { REPOSITORY } from './files';
 
 /** The example page of the service, with the API under its own address. */
 export interface Dapp {
@@ -23,7 +18,7 @@ export interface DappOptions {
   /** The chain that the page's test wallet sends to. */
   rpcUrl?: string;
   host?: string;
-  /** Any free one by default, and if it is taken. */
+  /** Any free one by default. */
   port?: number;
 }
 
@@ -58,7 +53,7 @@ export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: D
     if (!asset) return void response.writeHead(404, headers).end('Not found');
     response.writeHead(200, { ...headers, 'content-type': asset.type }).end(asset.body);
   });
-  await listen(server, host, port);
+  await once(server.listen(port, host), 'listening');
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close');
     server.close();
@@ -82,7 +77,7 @@ const policy = (rpcUrl?: string): string =>
   ].join('; ');
 
 async function buildAssets(): Promise<Map<string, Asset>> {
-  const folder = path.join(projectRoot(), 'examples/dapp');
+  const folder = path.join(REPOSITORY, 'examples/dapp');
   const { outputFiles } = await build({
     entryPoints: [path.join(folder, 'src/main.tsx')],
     tsconfig: path.join(folder, 'tsconfig.json'),
@@ -100,12 +95,6 @@ async function buildAssets(): Promise<Map<string, Asset>> {
   return new Map<string, Asset>([['/main.js', script], ...files]);
 }
 
-/** Built code is one folder deeper than its source. */
-function projectRoot(): string {
-  const source = path.join(__dirname, '../..');
-  return existsSync(path.join(source, 'examples')) ? source : path.join(source, '..');
-}
-
 function passOn(api: string, request: IncomingMessage, response: ServerResponse): void {
   const { method, headers } = request;
   // The host stays as the browser named it, so that the service sees a page of its own site.
@@ -116,13 +105,4 @@ function passOn(api: string, request: IncomingMessage, response: ServerResponse)
   passed.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
   response.once('close', () => passed.destroy());
   request.pipe(passed);
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  try {
-    await once(server.listen(port, host), 'listening');
-  } catch (error) {
-    if (port === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    await once(server.listen(0, host), 'listening');
-  }
 }

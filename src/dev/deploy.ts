@@ -26,19 +26,43 @@ export type ContractName =
   | ('TestVault' | 'AccountSavings' | 'Clubs' | 'Kitty');
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
 
-/** Contracts of others, with the token: see further.ts. */
-export type Further = 'vault' | 'savings' | 'clubs';
+/** The contracts of others, which hold the pools that ask for them: what POOL_CONTRACTS calls each, and what is deployed. */
+export const FURTHER = {
+  vault: { named: 'individual:erc4626+', contract: 'TestVault' },
+  savings: { named: 'individual:accounts+', contract: 'AccountSavings' },
+  clubs: { named: 'cooperative:clubs+', contract: 'Clubs' },
+} as const satisfies Record<string, { named: string; contract: ContractName }>;
+export type Further = keyof typeof FURTHER;
 
-export interface Deployment extends Partial<Record<Further, Address>> {
+export interface Deployment {
   token: Address;
   /** By pool type. */
   contracts: Record<PoolType, Address>;
-  /** Contracts of a type before the one above, whose pools stay. */
-  former?: Partial<Record<PoolType, Address[]>>;
   /** No event of these contracts is in an earlier block. */
   startBlock: number;
   genesisHash: Hash;
 }
+
+/** What the chain of `npm start` has. */
+export type LocalDeployment = Deployment & Record<Further, Address>;
+
+/** Its contracts of others, by name. */
+export const furtherOf = (deployment: LocalDeployment): Record<Further, Address> => {
+  const { vault, savings, clubs } = deployment;
+  return { vault, savings, clubs };
+};
+
+/** As POOL_CONTRACTS wants it: new pools get the contract of their type, or one of others that they ask for. */
+export const poolContracts = (deployment: LocalDeployment): string =>
+  [
+    ...Object.entries(deployment.contracts),
+    ...Object.entries(furtherOf(deployment)).map(([name, address]) => [
+      FURTHER[name as Further].named,
+      address,
+    ]),
+  ]
+    .map((pair) => pair.join('='))
+    .join(',');
 
 export type DevClient = Awaited<ReturnType<typeof connect>>;
 
@@ -52,7 +76,6 @@ const CONTRACT_OF: Record<PoolType, ContractName> = {
 
 /** The accounts every anvil, hardhat and ganache funds: their keys are public. */
 const MNEMONIC = 'test test test test test test test test test test test junk';
-const TICKET_PRICE = parseEther('1');
 const TICKETS = [5n, 3n, 2n];
 const GIFT = parseEther('25');
 /** One block for each of five transactions, and some more for a chain that mines by itself meanwhile. */
@@ -60,7 +83,7 @@ const FINISHED_DRAW_BLOCKS = 20;
 const OPEN_DRAW_SECONDS = 7 * 86_400;
 const RECEIPT_TIMEOUT_MS = 60_000;
 /** The default smallest deposit: small beside a pool's first deposit of 10 tokens, too much to send as dust. */
-export const MINIMUM_DEPOSIT = parseEther('0.01');
+const MINIMUM_DEPOSIT = parseEther('0.01');
 
 export function devAccount(index: number): LocalAccount {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
@@ -131,21 +154,25 @@ export async function receiptOf(client: DevClient, hash: Hash): Promise<Transact
 }
 
 /**
- * Deploys the play token and a contract for every pool type, owned by `account`.
+ * Deploys the play token and a contract for every pool type.
  * @param minimumDeposit in smallest token units
  */
 export async function deployContracts(
   rpcUrl: string,
-  { account, minimumDeposit = MINIMUM_DEPOSIT }: { account?: LocalAccount; minimumDeposit?: bigint } = {},
+  { minimumDeposit = MINIMUM_DEPOSIT }: { minimumDeposit?: bigint } = {},
 ): Promise<Deployment> {
-  const client = await connect(rpcUrl, account);
+  const client = await connect(rpcUrl);
   const genesis = await client.getBlock({ blockNumber: 0n });
   const { address: token } = await deploy(client, artifacts.TestToken);
   // One after another, here and below: transactions sent in parallel can stall on anvil.
   const contracts: Partial<Deployment['contracts']> = {};
   let first: bigint | undefined;
   for (const type of POOL_TYPES) {
-    const { address, blockNumber } = await deployPool(client, type, token, minimumDeposit);
+    const name = CONTRACT_OF[type];
+    // Contracts of circles have no owner.
+    const owner = name === 'RotatingPool' ? [] : [client.account.address];
+    const args = [token, ...owner, minimumDeposit];
+    const { address, blockNumber } = await deploy(client, artifacts[name], args);
     contracts[type] = address;
     first ??= blockNumber;
   }
@@ -157,18 +184,6 @@ export async function deployContracts(
   };
 }
 
-/** A contract of the type. Those of circles have no owner. */
-export function deployPool(
-  client: DevClient,
-  type: PoolType,
-  token: Address,
-  minimumDeposit = MINIMUM_DEPOSIT,
-) {
-  const name = CONTRACT_OF[type];
-  const owner = name === 'RotatingPool' ? [] : [client.account.address];
-  return deploy(client, artifacts[name], [token, ...owner, minimumDeposit]);
-}
-
 /**
  * Creates a finished draw with its prize paid out, and an open one, both with tickets of three accounts. Needs anvil,
  * and no open draw. Block times run some seconds ahead of the clock until it catches up.
@@ -176,35 +191,41 @@ export function deployPool(
 export async function seedDraws(
   rpcUrl: string,
   { token, contracts: { lottery } }: Deployment,
-  { account }: { account?: LocalAccount } = {},
 ): Promise<{ finished: bigint; open: bigint }> {
-  const owner = await connect(rpcUrl, account);
+  const owner = await connect(rpcUrl);
   const buyers = await Promise.all(TICKETS.map((_, index) => connect(rpcUrl, devAccount(index + 1))));
   for (const client of [owner, ...buyers]) await fund(client, token, lottery, parseEther('1000'));
 
-  const run = (functionName: string, args: unknown[]) =>
-    execute(owner, 'LotteryPool', lottery, functionName, args);
   const open = async (seconds: number): Promise<bigint> => {
-    const { timestamp } = await owner.getBlock();
-    await run('openDraw', [TICKET_PRICE, timestamp + BigInt(seconds)]);
-    const drawId = await read<bigint>(owner, 'LotteryPool', lottery, 'currentDraw');
-    for (const [index, buyer] of buyers.entries()) {
+    const drawId = await openDraw(owner, lottery, seconds);
+    for (const [index, buyer] of buyers.entries())
       await execute(buyer, 'LotteryPool', lottery, 'buyTickets', [drawId, TICKETS[index]]);
-    }
-    await run('fundPrize', [drawId, GIFT]);
+    await execute(owner, 'LotteryPool', lottery, 'fundPrize', [drawId, GIFT]);
     return drawId;
   };
-
   // One second per block instead of a jump of the clock, which anvil would keep.
   await anvilRpc(owner, 'anvil_setBlockTimestampInterval', 1);
   const finished = await open(FINISHED_DRAW_BLOCKS);
-  await anvilRpc(owner, 'anvil_mine', toHex(FINISHED_DRAW_BLOCKS));
-  await run('closeDraw', [finished]);
-  await anvilRpc(owner, 'anvil_mine', toHex(2));
-  await run('completeDraw', [finished]);
-  await run('claimPrize', [finished]);
-  await anvilRpc(owner, 'anvil_removeBlockTimestampInterval');
+  await finishDraw(owner, lottery, finished);
   return { finished, open: await open(OPEN_DRAW_SECONDS) };
+}
+
+/** Opens a draw, in which a ticket costs a token. */
+export async function openDraw(owner: DevClient, lottery: Address, seconds: number): Promise<bigint> {
+  const { timestamp } = await owner.getBlock();
+  await execute(owner, 'LotteryPool', lottery, 'openDraw', [parseEther('1'), timestamp + BigInt(seconds)]);
+  return read<bigint>(owner, 'LotteryPool', lottery, 'currentDraw');
+}
+
+/** Ends a draw of at most 20 seconds, and pays the prize. Each block takes a second, until it has ended. */
+export async function finishDraw(owner: DevClient, lottery: Address, drawId: bigint): Promise<void> {
+  const run = (name: string) => execute(owner, 'LotteryPool', lottery, name, [drawId]);
+  await anvilRpc(owner, 'anvil_mine', toHex(FINISHED_DRAW_BLOCKS));
+  await run('closeDraw');
+  await anvilRpc(owner, 'anvil_mine', toHex(2));
+  await run('completeDraw');
+  await run('claimPrize');
+  await anvilRpc(owner, 'anvil_removeBlockTimestampInterval');
 }
 
 /** Mints play money to the client's account and lets a contract take it. */

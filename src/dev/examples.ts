@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import { type Hash, encodeFunctionData, parseGwei } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { bytes16 } from '#values/bytes16';
 import type { PoolType } from '#values/types';
 import { AMOUNT_EXAMPLE, ID_EXAMPLE } from '#api/documents/examples';
 import { type ContractName, type Deployment, artifacts, connect, devKey, receiptOf } from './deploy';
+import { withClient } from './postgres';
 
 const TYPE: PoolType = 'cooperative';
 /** Given, so that the second transaction has the hash that the document has for an example. */
@@ -37,11 +37,9 @@ export async function payExample(rpcUrl: string, { token, contracts }: Deploymen
  * trying out, a pool, its deposit, and a webhook that nothing is sent to, with a delivery. All have the same id.
  */
 export async function seedExamples(databaseUrl: string, { contracts }: Deployment): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
   const address = devKey().address.toLowerCase();
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  try {
+  await withClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
     const { rows } = await client.query<{ id: string; fresh: boolean }>(
       `WITH made AS (
@@ -70,7 +68,5 @@ export async function seedExamples(databaseUrl: string, { contracts }: Deploymen
       );
     }
     await client.query('COMMIT');
-  } finally {
-    await client.end();
-  }
+  });
 }

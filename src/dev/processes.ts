@@ -1,23 +1,114 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { existsSync, linkSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { read } from './files';
 
-/** Empty if there is no such process, or only a zombie. */
-export function commandOf(pid: number): string {
+/** What Linux has in a file of /proc, or ps prints elsewhere. Empty if there is no such process. */
+function ask(pid: number, file: string, ...columns: string[]): string {
   try {
-    if (existsSync('/proc/self/cmdline')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', `${pid}`], { encoding: 'utf8' });
+    if (existsSync('/proc/self/status')) return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return execFileSync('ps', ['-ww', ...columns.flatMap((each) => ['-o', each]), '-p', `${pid}`]).toString();
   } catch {
     return '';
   }
 }
 
-/** The parent of a process; undefined when there is no such process. */
-export function parentOf(pid: number): number | undefined {
+/** Empty if there is no such process, or only a zombie. */
+export const commandOf = (pid: number): string => ask(pid, 'cmdline', 'command=');
+
+/** The state is Z of a zombie, and T of a process that is stopped. Undefined when there is no such process. */
+export function statusOf(pid: number): { state: string; parent: number } | undefined {
+  const text = ask(pid, 'status', 'stat=', 'ppid=');
+  const found = /^State:\s+(\w)[^]*^PPid:\s+(\d+)/m.exec(text) ?? /^\s*(\w)\S*\s+(\d+)/.exec(text);
+  return found ? { state: found[1], parent: Number(found[2]) } : undefined;
+}
+
+/** Ends a process, by force if it needs more than `patience` ms, and waits until it is gone. */
+export async function end(pid: number, signal: NodeJS.Signals, patience = 10_000): Promise<void> {
+  // A zombie has closed its files and ports.
+  const runs = (): boolean => /[^ZX]/.test(statusOf(pid)?.state ?? '');
+  const send = (each: NodeJS.Signals): void => {
+    try {
+      process.kill(pid, each);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+  send(signal);
+  for (const forced = Date.now() + patience; runs(); await wait(20)) if (Date.now() > forced) send('SIGKILL');
+}
+
+/** Ends a process that this one has started, if it has not ended. */
+export const endChild = async (
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  patience?: number,
+): Promise<void> => (hasEnded(child) ? undefined : end(child.pid!, signal, patience));
+
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
+/** Files by which this process has something. */
+const ours = new Set<string>();
+/** What must not outlive this process, and the signal that ends it. */
+const mortal = new Map<ChildProcess, NodeJS.Signals>();
+process.on('exit', () => {
+  mortal.forEach((signal, child) => child.kill(signal));
+  ours.forEach((file) => rmSync(file, { force: true }));
+});
+
+export function endWithUs(child: ChildProcess, signal: NodeJS.Signals): void {
+  mortal.set(child, signal);
+  child.once('exit', () => mortal.delete(child));
+}
+
+/**
+ * Has something for as long as this process lives, or until it is released, by a file that names the process. The file
+ * of a process that is gone, or of another folder, counts for nothing.
+ * @returns the process that has it already, if any, which may be this one
+ */
+export function claim(file: string): number | undefined {
+  const place = placeOf(file);
+  if (ours.has(place)) return process.pid;
+  const draft = `${place}.${process.pid}`;
+  writeFileSync(draft, `${process.pid}\n${place}\n${commandOf(process.pid)}`, { mode: 0o600 });
   try {
-    if (existsSync('/proc/self/status'))
-      return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-    return Number(execFileSync('ps', ['-o', 'ppid=', '-p', `${pid}`], { encoding: 'utf8' }));
-  } catch {
-    return undefined;
+    // link() never replaces a file, and the file is whole as soon as it is there.
+    while (!linked(draft, place)) {
+      const holder = holderOf(place);
+      if (holder !== undefined) return holder;
+      rmSync(place, { force: true });
+    }
+  } finally {
+    rmSync(draft);
   }
+  ours.add(place);
+  return undefined;
+}
+
+export function release(file: string): void {
+  const place = placeOf(file);
+  if (ours.delete(place)) rmSync(place, { force: true });
+}
+
+const placeOf = (file: string): string => path.join(realpathSync(path.dirname(file)), path.basename(file));
+
+function linked(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Process ids are used again, so the command has to be the same, and never ours: we have made no such file. */
+function holderOf(file: string): number | undefined {
+  const [pid, place, ...rest] = (read(file) ?? '').split('\n');
+  // A command may have lines of its own.
+  const command = rest.join('\n');
+  const isHeld = place === file && command !== '' && commandOf(Number(pid)) === command;
+  return isHeld && Number(pid) !== process.pid ? Number(pid) : undefined;
 }

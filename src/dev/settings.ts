@@ -1,20 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
-import type { Address } from 'viem';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import type { Further } from './deploy';
-import { furtherOf } from './further';
-
-/** Listens on this machine only unless HOST is set: a development service should not be on the network. */
-export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
-
-/** Where the parts of `npm start` listen. */
-export interface Ports {
-  api: number;
-  indexer: number;
-  page: number;
-}
+import { REPOSITORY } from './files';
+import { type Ports, hostOf } from './ports';
 
 /**
  * What suits development: a page that is developed is loaded more often than the limits of production allow one address,
@@ -65,7 +54,7 @@ ${local ? facts(local) : ''}
 }
 
 /** What a developer needs of the local chain. */
-export interface LocalFacts extends Partial<Record<Further, Address>> {
+export interface LocalFacts {
   chainId: number;
   contracts: Record<string, string>;
   token: string;
@@ -73,12 +62,12 @@ export interface LocalFacts extends Partial<Record<Further, Address>> {
   key: { address: string; privateKey: string };
 }
 
-const facts = ({ chainId, contracts, token, key, ...deployment }: LocalFacts): string =>
+const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
   `
   Chain id  ${chainId}
   Token     ${token}
   Contracts
-${Object.entries({ ...contracts, ...furtherOf(deployment) })
+${Object.entries(contracts)
   .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
   .join('\n')}
   An account with ether and tokens, for trying out; its key is public:
@@ -109,10 +98,6 @@ const ACCOUNTS = {
   read_only: 'savings_read_only',
 } as const;
 export type Role = keyof typeof ACCOUNTS;
-
-const ABOVE = path.join(__dirname, '../..');
-/** The folder of the repository, of the sources and of the build. */
-const REPOSITORY = path.basename(ABOVE) === 'dist' ? path.dirname(ABOVE) : ABOVE;
 
 /** Makes the accounts on the server of this connection, all with one password, as suits development and tests only. */
 export async function makeRoles(client: Client, password: string): Promise<void> {

@@ -6,7 +6,7 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { RETRY_MS } from '#features/events/event-stream';
 import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
 import { holdSweeps } from '../support/events/event-source';
 import { addTransaction } from '../support/ledger';

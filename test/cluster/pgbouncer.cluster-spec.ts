@@ -6,7 +6,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { type Caller, signIn, tally } from '../fleet/http';
 import { TEN } from '../support/app';
 import { migrate } from '../support/database';

@@ -16,7 +16,7 @@ import {
   execute,
   fund,
 } from '#dev/deploy';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { HttpClient } from '../fleet/http';
 import { JWT_SECRET, METRICS_TOKEN, TEN } from '../support/app';
 import { Replica, Service, eventually } from '../support/processes/processes';

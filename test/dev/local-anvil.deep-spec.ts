@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Address } from 'viem';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
 import { startChain } from '#dev/chain';
-import { anvilRpc, connect, deployContracts, read } from '#dev/deploy';
-import { furtherOf, poolContracts } from '#dev/further';
+import { anvilRpc, connect, deployContracts, poolContracts } from '#dev/deploy';
 import { until } from '../support/app';
 import { FROM_SOURCE } from '../support/processes/source';
 
@@ -124,59 +122,44 @@ it('continues a chain whose clock was ahead from its own time', async () => {
   expect((await after.getBlock()).timestamp).toBeGreaterThanOrEqual(timestamp);
 });
 
-it('gives rotating pools of a chain of an earlier version circles, once, and keeps the contract that they had', async () => {
-  const first = (await startChain(dir))!;
-  cleanups.push(() => first.stop());
-  const { deployment } = first;
-  const client = await connect(first.url);
-  const hasCircles = (address: Address): Promise<boolean> =>
-    read(client, 'RotatingPool', address, 'activeCount').then(
-      () => true,
-      () => false,
-    );
-  expect(await hasCircles(deployment.contracts.rotating)).toBe(true);
-  const { contracts } = await deployContracts(first.url);
-  const before = { ...contracts, rotating: contracts.cooperative };
-  // As the version before has written it.
+it('begins a new chain when an interrupted start, or a killed node, has left contracts out', async () => {
   const file = join(dir, 'deployment.json');
-  writeFileSync(file, JSON.stringify({ ...deployment, contracts: before }));
-  for (let start = 0; start < 2; start++) {
-    const { deployment: now, replaced } = (await startChain(dir))!;
-    expect([replaced, now.former, furtherOf(now)]).toEqual([
-      false,
-      { rotating: [before.rotating] },
-      furtherOf(deployment),
-    ]);
-    expect(await hasCircles(now.contracts.rotating)).toBe(true);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(now);
-    expect(poolContracts(now)).toBe(
-      `individual=${before.individual},cooperative=${before.cooperative},lottery=${before.lottery},` +
-        `rotating=${before.rotating},rotating=${now.contracts.rotating},individual:erc4626+=${now.vault},` +
-        `individual:accounts+=${now.savings},cooperative:clubs+=${now.clubs}`,
-    );
-  }
-  // A killed chain may lose the new one, but not what it had before.
-  const lost = { ...before, rotating: `0x${'1'.repeat(40)}` };
-  writeFileSync(
-    file,
-    JSON.stringify({ ...deployment, contracts: lost, former: { rotating: [before.rotating] } }),
+  const start = async () => {
+    const chain = (await startChain(dir))!;
+    cleanups.push(() => chain.stop());
+    return chain;
+  };
+  const first = await start();
+  const { contracts, vault, savings, clubs } = first.deployment;
+  expect(poolContracts(first.deployment)).toBe(
+    `individual=${contracts.individual},cooperative=${contracts.cooperative},lottery=${contracts.lottery},` +
+      `rotating=${contracts.rotating},individual:erc4626+=${vault},individual:accounts+=${savings},` +
+      `cooperative:clubs+=${clubs}`,
   );
-  const after = (await startChain(dir))!;
-  expect(after.deployment.former).toEqual({ rotating: [before.rotating] });
-  expect(await hasCircles(after.deployment.contracts.rotating)).toBe(true);
+  await first.stop();
+  rmSync(file);
+  const second = await start();
+  // Addresses go by how much was sent before.
+  expect([second.replaced, second.deployment.contracts]).toEqual([false, contracts]);
+  await second.stop();
+  writeFileSync(file, JSON.stringify({ ...second.deployment, clubs: `0x${'1'.repeat(40)}` }));
+  const third = await start();
+  expect([third.replaced, third.deployment.contracts, third.deployment.clubs]).toEqual([
+    true,
+    contracts,
+    clubs,
+  ]);
 });
 
-it('takes over the node of a killed process, unless another one is requested', async () => {
+it('ends the node of a killed process, and continues its chain', async () => {
   const { node, kill } = await startElsewhere({ stateFile });
   await deployContracts(node.url);
   const before = await chainOf(node);
   await kill();
-  const again = await start({ stateFile });
-  expect([again.pid, again.port]).toEqual([node.pid, node.port]);
+  expect(runs(node.pid)).toBe(true);
+  const again = await start({ stateFile, port: node.port });
+  expect(runs(node.pid)).toBe(false);
   expect(await chainOf(again)).toEqual(before);
-  const other = await start({ stateFile, chainId: 99 });
-  expect([runs(node.pid), other.chainId]).toEqual([false, 99]);
-  expect(await chainOf(other)).toEqual(before);
 });
 
 it('starts from the last complete save after the node was killed', async () => {

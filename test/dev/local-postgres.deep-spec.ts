@@ -5,8 +5,7 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createDatabase, startPostgres, type LocalPostgres } from '#dev/postgres';
-import { isServer, readPidFile } from '#dev/postgres-host';
+import { createDatabase, isServer, readPidFile, startPostgres, type LocalPostgres } from '#dev/postgres';
 import { until } from '../support/app';
 import { query } from '../support/database';
 import { FROM_SOURCE } from '../support/processes/source';
@@ -61,7 +60,7 @@ it('keeps what was written when the server is killed', async () => {
   const first = await start();
   await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   process.kill(first.pid, 'SIGKILL');
-  await until(() => !isServer(first.pid, first.dataDir));
+  await first.stop();
 
   const second = await start();
   expect(second.pid).not.toBe(first.pid);
@@ -71,16 +70,19 @@ it('keeps what was written when the server is killed', async () => {
   expect(isServer(second.pid, second.dataDir)).toBe(true);
 });
 
-it('takes over, and later stops, the server of a killed process', async () => {
+it('ends the server of a killed process, and starts it again with its data, password and port', async () => {
   const other = startElsewhere();
   const left = await other.ready;
+  await query(left.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await other.kill();
   expect(isServer(left.pid, left.dataDir)).toBe(true);
 
   const server = await start();
-  expect(server).toMatchObject({ pid: left.pid, port: left.port, url: left.url, dataDir: left.dataDir });
-  await server.stop();
   expect(isServer(left.pid, left.dataDir)).toBe(false);
+  expect(server).toMatchObject({ port: left.port, url: left.url, dataDir: left.dataDir });
+  expect(await query(left.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  await server.stop();
+  expect(isServer(server.pid, server.dataDir)).toBe(false);
 });
 
 it('does not touch the server of a living process', async () => {

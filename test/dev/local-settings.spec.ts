@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { announcement, developing, hostOf, settings as settingsOf } from '#dev/settings';
+import { hostOf } from '#dev/ports';
+import { announcement, developing, settings as settingsOf } from '#dev/settings';
 
 const MADE = {
   DATABASE_URL: 'postgres://savings:made@127.0.0.1:5432/savings',

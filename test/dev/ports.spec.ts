@@ -5,7 +5,7 @@ import { type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beAlone, takePorts } from '#dev/ports';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { FROM_SOURCE } from '../support/processes/source';
 
 const servers: Server[] = [];

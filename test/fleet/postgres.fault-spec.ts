@@ -1,10 +1,9 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
-import { ignore, isServer } from '#dev/postgres-host';
-import { parentOf } from '#dev/processes';
+import { statusOf } from '#dev/processes';
 import { migrationSource } from '../support/database';
 import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
@@ -45,9 +44,8 @@ class Victim {
 
   /** Kills the server with all its processes: connections end without notice. */
   async kill(): Promise<void> {
-    const { pid, dataDir } = this.server;
     await this.signal('SIGKILL');
-    await eventually(() => !isServer(pid, dataDir));
+    await this.stop();
   }
 
   /** To all its processes. While they are listed the server stands still, or one that it starts would be left out. */
@@ -69,22 +67,16 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    ignore('ESRCH')(error as NodeJS.ErrnoException);
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
 /** Whether it is stopped, or has ended. */
-function isStill(pid: number): boolean {
-  try {
-    return /^State:\s+[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return true;
-  }
-}
+const isStill = (pid: number): boolean => /[TZ]/.test(statusOf(pid)?.state ?? 'Z');
 
 const children = (parent: number): number[] =>
   readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === parent)
+    .filter((name) => /^\d+$/.test(name) && statusOf(Number(name))?.parent === parent)
     .map(Number);
 
 describe('PostgreSQL fails under load', () => {

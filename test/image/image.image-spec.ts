@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, deployContracts } from '#dev/deploy';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { JWT_SECRET, METRICS_TOKEN } from '../support/app';
 import { type TestDatabase, emptyDatabase, query } from '../support/database';
 import { eventually } from '../support/processes/processes';

@@ -5,7 +5,7 @@ import { PoolContracts } from '#ledger/chain/chain.settings';
 import { KeeperNode } from '#keeper/node';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, connect, deploy } from '#dev/deploy';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { compile } from '../../scripts/compile-contracts';
 import { until } from '../support/app';
 import { IndexerProcess } from '../support/chain/chain-bench';

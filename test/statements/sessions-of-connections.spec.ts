@@ -10,9 +10,9 @@ const SRC = join(__dirname, '../../src');
 const OF_SESSION =
   /pg_(try_)?advisory_lock(_shared)?\b|\bTEMP(ORARY)?\s+(TABLE|VIEW|SEQUENCE)|\b(UN)?LISTEN\s+[a-z]|\bWITH HOLD\b|(?:['"]|[`;]\s*)(SET\s+(?!LOCAL\b|CONSTRAINTS\b|TRANSACTION\b)|RESET\s+|PREPARE\s+|DISCARD\s+)|set_config\([^()]*(\([^()]*\)[^()]*)*,\s*false\s*\)/;
 
-/** These connect directly; deploy/scaling/pooler.md says so. `dev/` is never part of production. */
+/** These connect directly; deploy/scaling/pooler.md says so. */
 const DIRECT =
-  /^(dev\/|indexer\/(leading\/leader\.ts$|replaying\/|shares\/correction\.sql\.ts$)|platform\/migrating\/migrator\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
+  /^(indexer\/(leading\/leader\.ts$|replaying\/|shares\/correction\.sql\.ts$)|platform\/migrating\/migrator\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
 
 const sources = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('spec.ts'))

@@ -1,13 +1,8 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
-import { type Hex, parseEther, toHex } from 'viem';
+import { parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { TYPE_WITH_CIRCLES } from '#values/types';
-import { type DevClient, anvilRpc, receiptOf } from '#dev/deploy';
-import { poolContracts } from '#dev/further';
-import type { Running, Saver } from './saver';
-import { say, step, tokens, until } from './steps';
+import { type DevClient, anvilRpc } from '#dev/deploy';
+import { type Running, type Saver, say, sendCalls, startProcess, step, tokens } from './saver';
 
 /** The shortest that there is, in seconds. */
 const PERIOD = 3600;
@@ -17,14 +12,15 @@ const CONTRIBUTION = parseEther('20');
 /** Pays for one round that somebody does not pay. */
 const COLLATERAL = CONTRIBUTION;
 
-interface Rounds {
-  circle: { state: string; currentRound: number | null; roundEnd: string | null; members: Member[] };
-  mine: { payout: string; refund: string };
+interface Circle {
+  state: string;
+  currentRound: number | null;
+  roundEnd: string | null;
+  members: { paid: boolean; missed: number }[];
 }
-interface Member {
-  account: string;
-  paid: boolean;
-  missed: number;
+interface Rounds {
+  circle: Circle | null;
+  mine: { payout: string; refund: string };
 }
 
 /** A savings circle of three, the last of whom misses a payment. What the wallets send the API tells. */
@@ -34,40 +30,30 @@ export async function liveCircle(running: Running, chain: DevClient, savers: Sav
   const members = savers.map(({ chain: { account } }) => account.address);
   const body = { type: TYPE_WITH_CIRCLES, initialDeposit: `${CONTRIBUTION}`, members: members.slice(1) };
   const { id } = await first.call<{ id: string }>('POST', '/pools', body);
-  const send = async (saver: Saver, name: string, query = ''): Promise<void> => {
-    const route = `/pools/${id}/calls/${name}${query}`;
-    const { calls } = await saver.call<{ calls: { to: Hex; data: Hex }[] }>('GET', route);
-    for (const { to, data } of calls) {
-      const { status } = await receiptOf(saver.chain, await saver.chain.sendTransaction({ to, data }));
-      if (status !== 'success') throw new Error(`${name} was reverted`);
-    }
-  };
-  const rounds = (saver = first): Promise<Rounds> => saver.call<Rounds>('GET', `/pools/${id}/rounds`);
-  const reaches = (what: string, wanted: (now: Rounds['circle']) => boolean): Promise<Rounds> =>
-    until(
-      what,
-      () => rounds(),
-      ({ circle }) => circle !== null && wanted(circle),
-    );
+  const send = (saver: Saver, name: string, query = ''): Promise<void> =>
+    sendCalls(saver, `/pools/${id}/calls/${name}${query}`);
+  const mine = async (saver: Saver): Promise<Rounds['mine']> =>
+    (await saver.call<Rounds>('GET', `/pools/${id}/rounds`)).mine;
+  const reaches = async (wanted: (now: Circle) => boolean): Promise<Circle> =>
+    (await first.sees<Rounds>(`/pools/${id}/rounds`, ({ circle }) => !!circle && wanted(circle))).circle!;
 
   const { timestamp } = await chain.getBlock();
   const joinBy = new Date((Number(timestamp) + PERIOD) * 1000).toISOString();
   const terms = { contribution: `${CONTRIBUTION}`, collateral: `${COLLATERAL}`, period: `${PERIOD}`, joinBy };
   await send(first, 'open', `?${new URLSearchParams({ ...terms, members: members.join() }).toString()}`);
-  await reaches('the circle', ({ state }) => state === 'JOINING');
+  await reaches(({ state }) => state === 'JOINING');
   for (const saver of savers) await send(saver, 'join');
-  await reaches('its start', ({ state }) => state === 'RUNNING');
+  await reaches(({ state }) => state === 'RUNNING');
   say('all have joined');
 
   for (const [round, whose] of savers.entries()) {
     const misses = round === 1;
     for (const saver of savers) if (saver !== third || !misses) await send(saver, 'contribute');
     const payers = savers.length - Number(misses);
-    const isSeen = ({ members: now }: Rounds['circle']) => now.filter(({ paid }) => paid).length === payers;
-    const { circle } = await reaches('the payments', isSeen);
-    const isEnded = () => reaches('the end of the round', ({ currentRound }) => currentRound !== round);
+    const { roundEnd } = await reaches((now) => now.members.filter(({ paid }) => paid).length === payers);
+    const isEnded = () => reaches(({ currentRound }) => currentRound !== round);
     if (misses) {
-      await passTo(chain, circle.roundEnd!);
+      await passTo(chain, roundEnd!);
       await byKeeper(running, chain, isEnded);
     } else {
       await send(second, 'endRound');
@@ -75,48 +61,31 @@ export async function liveCircle(running: Running, chain: DevClient, savers: Sav
     }
     const by = misses ? 'an hour is over, and the keeper' : second.name;
     say(`round ${round + 1}: ${payers} of 3 have paid; ${by} ends it`);
-    const { mine } = await rounds(whose);
+    const { payout } = await mine(whose);
     await send(whose, 'payout');
-    say(`${whose.name} takes the pot of ${tokens(mine.payout)}`);
+    say(`${whose.name} takes the pot of ${tokens(payout)}`);
   }
-  const { circle } = await reaches('its end', ({ state }) => state === 'COMPLETED');
-  say(`${third.name} has missed ${circle.members[2].missed}; what is left is taken back:`);
+  const end = await reaches(({ state }) => state === 'COMPLETED');
+  say(`${third.name} has missed ${end.members[2].missed}; what is left is taken back:`);
   for (const saver of [first, second]) {
-    const { mine } = await rounds(saver);
+    const { refund } = await mine(saver);
     await send(saver, 'refund');
-    say(`${saver.name} takes back ${tokens(mine.refund)}`);
+    say(`${saver.name} takes back ${tokens(refund)}`);
   }
-  const { balance } = await until(
-    'an empty pool',
-    () => first.call<{ balance: string }>('GET', `/pools/${id}`),
-    (pool) => pool.balance === '0',
-  );
+  const { balance } = await first.sees<{ balance: string }>(`/pools/${id}`, (pool) => pool.balance === '0');
   say(`the pool holds ${tokens(balance)}`);
 }
 
 /** Has the keeper of production do what is due, from an account that has ether and no rights. */
-async function byKeeper(
-  { rpc, deployment }: Running,
-  chain: DevClient,
-  isDone: () => Promise<unknown>,
-): Promise<void> {
+async function byKeeper(running: Running, chain: DevClient, isDone: () => Promise<unknown>): Promise<void> {
   const key = generatePrivateKey();
   await anvilRpc(chain, 'anvil_setBalance', privateKeyToAccount(key).address, toHex(parseEther('1')));
-  const env = {
-    PATH: process.env.PATH,
-    RPC_URL: rpc,
-    POOL_CONTRACTS: poolContracts(deployment),
-    KEEPER_KEY: key,
-    KEEPER_PORT: '0',
-    HOST: '127.0.0.1',
-    LOG_LEVEL: 'warn',
-  };
-  const keeper = fork(path.join(__dirname, '../../keeper.js'), { env, stdio: 'inherit' });
-  const ended = once(keeper, 'exit');
+  const settings = { KEEPER_KEY: key, KEEPER_PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn' };
+  const { child, ended } = startProcess(running, 'keeper.js', settings);
   try {
     await isDone();
   } finally {
-    keeper.kill();
+    child.kill();
     await ended;
   }
 }

@@ -1,7 +1,6 @@
 import { type Address, parseEther } from 'viem';
 import { type DevClient, execute, fund } from '#dev/deploy';
-import { type Running, type Saver, sendCalls } from './saver';
-import { say, step, tokens, until } from './steps';
+import { type Running, type Saver, say, sendCalls, step, tokens } from './saver';
 
 interface Row {
   type: string;
@@ -13,9 +12,9 @@ interface Row {
 export async function liveOthers(running: Running, keeper: DevClient, savers: Saver[]): Promise<void> {
   const { vault, savings, clubs, token } = running.deployment;
   const [first, second] = savers;
-  if (vault) await liveVault(vault, token, keeper, second);
-  if (savings) await liveSavings(savings, token, keeper, first);
-  if (clubs) await liveClub(clubs, savers);
+  await liveVault(vault, token, keeper, second);
+  await liveSavings(savings, token, keeper, first);
+  await liveClub(clubs, savers);
 }
 
 async function liveVault(vault: Address, token: Address, keeper: DevClient, saver: Saver): Promise<void> {
@@ -23,12 +22,9 @@ async function liveVault(vault: Address, token: Address, keeper: DevClient, save
   const id = await open(saver, { type: 'individual', contract: vault });
   await told(saver, id, 1);
   await execute(keeper, 'TestToken', token, 'mint', [vault, parseEther('8')]);
-  const earned = await until(
-    'what the vault has earned',
-    () => saver.call<{ claimableYield: string }>('GET', `/pools/${id}/yield`),
-    ({ claimableYield }) => claimableYield !== '0',
-  );
-  say(`earned, by the price of its shares: ${tokens(earned.claimableYield)}`);
+  const isEarned = (now: { claimableYield: string }): boolean => now.claimableYield !== '0';
+  const { claimableYield } = await saver.sees(`/pools/${id}/yield`, isEarned);
+  say(`earned, by the price of its shares: ${tokens(claimableYield)}`);
   await sendCalls(saver, `/pools/${id}/calls/withdraw?amount=${parseEther('54')}`);
   await tell(saver, id, 3);
 }
@@ -53,19 +49,10 @@ async function liveClub(clubs: Address, [owner, member]: Saver[]): Promise<void>
   const members = [member.chain.account.address];
   const { id, depositId } = await made(owner, { type: 'cooperative', contract: clubs, members });
   await execute(owner.chain, 'Clubs', clubs, 'createPool', ['of the demo']);
-  // Until the event is read, the API does not know the number.
-  await until(
-    'the number of the club',
-    () =>
-      sendCalls(owner, `/pools/${id}/calls/deposit?transaction=${depositId}`).then(
-        () => true,
-        (error: Error) => {
-          if (error.message.includes('409')) return false;
-          throw error;
-        },
-      ),
-    (isPaid) => isPaid,
-  );
+  // Until the event is read, the API does not know the number of the club, and answers 409.
+  const route = `/pools/${id}/calls/deposit?transaction=${depositId}`;
+  await owner.sees<{ calls: unknown[] }>(route, () => true);
+  await sendCalls(owner, route);
   await sendCalls(member, `/pools/${id}/calls/deposit?amount=${parseEther('40')}`);
   await told(owner, id, 2);
   await sendCalls(member, `/pools/${id}/calls/withdraw?amount=${parseEther('15')}`);
@@ -83,15 +70,11 @@ async function open(saver: Saver, body: object): Promise<string> {
 }
 
 /** Waits for so many confirmed transactions. */
-const told = (saver: Saver, pool: string, count: number): Promise<Row[]> =>
-  until(
-    'what the contract has told',
-    async () => {
-      const rows = await saver.call<Row[]>('GET', `/transactions?poolId=${pool}`);
-      return rows.filter(({ status }) => status === 'CONFIRMED').reverse();
-    },
-    ({ length }) => length === count,
-  );
+async function told(saver: Saver, pool: string, count: number): Promise<Row[]> {
+  const confirmed = (rows: Row[]): Row[] => rows.filter(({ status }) => status === 'CONFIRMED').reverse();
+  const isTold = (rows: Row[]): boolean => confirmed(rows).length === count;
+  return confirmed(await saver.sees(`/transactions?poolId=${pool}`, isTold));
+}
 
 /** Prints them, and what is left in the pool. */
 async function tell(saver: Saver, pool: string, count: number): Promise<void> {

@@ -1,14 +1,26 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { request } from 'node:http';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SiweMessage } from 'siwe';
-import { type Address, type Hex, parseEther, toHex } from 'viem';
+import { type Address, type Hex, formatEther, parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type Deployment, type DevClient, anvilRpc, connect, fund, receiptOf } from '#dev/deploy';
+import {
+  type DevClient,
+  type LocalDeployment,
+  anvilRpc,
+  connect,
+  fund,
+  poolContracts,
+  receiptOf,
+} from '#dev/deploy';
 
 /** What a running `npm start` writes to .data/running.json. */
 export interface Running {
   api: string;
   rpc: string;
-  deployment: Deployment;
+  deployment: LocalDeployment;
   /** Of the PostgreSQL that `npm start` started itself. */
   database?: string;
 }
@@ -18,6 +30,8 @@ export interface Saver {
   name: string;
   chain: DevClient;
   call: <T>(method: string, path: string, body?: unknown) => Promise<T>;
+  /** Reads until the answer is as expected, and no error: the indexer needs a moment for each block. */
+  sees: <T>(path: string, wanted: (answer: T) => boolean) => Promise<T>;
 }
 
 /** Every saver has an address of its own on the loopback network, because the sign-in limit counts per address. */
@@ -64,12 +78,21 @@ export async function signIn(name: string, { api, rpc, deployment }: Running): P
   await anvilRpc(chain, 'anvil_setBalance', wallet.address, toHex(parseEther('10')));
   for (const contract of Object.values(deployment.contracts))
     await fund(chain, deployment.token, contract, parseEther('1000'));
-  return {
-    name,
-    chain,
-    call: <T>(method: string, route: string, body?: unknown) =>
-      send(method, route, body, token) as Promise<T>,
+  const call = <T>(method: string, route: string, body?: unknown): Promise<T> =>
+    send(method, route, body, token) as Promise<T>;
+  const sees = async <T>(route: string, wanted: (answer: T) => boolean): Promise<T> => {
+    let problem = 'it is not as expected';
+    for (const end = Date.now() + 30_000; Date.now() < end; await sleep(200)) {
+      try {
+        const answer = await call<T>('GET', route);
+        if (wanted(answer)) return answer;
+      } catch (error) {
+        problem = (error as Error).message;
+      }
+    }
+    throw new Error(`${name} has waited for ${route} for 30 seconds: ${problem}`);
   };
+  return { name, chain, call, sees };
 }
 
 /** Sends the calls that the API builds. */
@@ -80,3 +103,19 @@ export async function sendCalls({ chain, call }: Saver, path: string): Promise<v
     if (status !== 'success') throw new Error(`a call of ${path} was reverted`);
   }
 }
+
+/** Starts a process of the service that follows the chain. */
+export function startProcess({ rpc, deployment }: Running, script: string, settings: NodeJS.ProcessEnv) {
+  const env = {
+    PATH: process.env.PATH,
+    RPC_URL: rpc,
+    POOL_CONTRACTS: poolContracts(deployment),
+    ...settings,
+  };
+  const child = fork(path.join(__dirname, '../..', script), { env, stdio: 'inherit' });
+  return { child, ended: once(child, 'exit') as Promise<[number | null]> };
+}
+
+export const tokens = (amount: string): string => `${formatEther(BigInt(amount))} tokens`;
+export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+export const step = (text: string): void => say(`\n== ${text}`);

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { TEN } from '../../support/app';
 import {
   OBJECTS,

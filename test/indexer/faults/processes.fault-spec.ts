@@ -112,6 +112,7 @@ describe('processes', () => {
       const indexer = bench.indexer();
       await until(async () => ((await bench.cursor())?.number ?? 0) > 10);
       process.kill(server.pid, 'SIGKILL');
+      await server.stop();
       server = await startPostgres({ dir, database: 'faults', port });
       expect(server.port).toBe(port);
       await bench.db.end().catch(() => undefined);

@@ -1,7 +1,7 @@
 import { type Client, type QueryResultRow } from 'pg';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from '../app';
 import { type TestDatabase, freshDatabase, urlAs, connectTo } from '../database';
 import { Replica, Service, eventually } from './processes';

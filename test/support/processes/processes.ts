@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
 
 /** What `npm run build` made. */
 export const BUILT = join(__dirname, '../../../dist/src');

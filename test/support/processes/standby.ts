@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
-import { accountForServer, findBinaries, freePort } from '#dev/postgres-host';
+import { freePort } from '#dev/ports';
+import { accountForServer, findBinaries } from '#dev/postgres';
 import { until } from '../app';
 import { query } from '../database';
 

@@ -1,23 +1,30 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CappedChain } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
+import { Look } from '#verify/checks/look';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
-import { FIRST_HOLDER } from '#verify/shares/shares';
-import { type CappedChain, ChainWalk, FIRST_VALUE } from './chain-walk';
+import { CHECKS, type Keyed, POOLS_AT_CHAIN, type Stepped, type Whole, stepOf } from './checks';
 import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
-import { Places, estimate } from './places';
-import { Look, type Walk, walks } from './walks';
+import { Places } from './places';
 
 /** A key that takes longer is left to the `verify` command. */
 const KEY_TIMEOUT_MS = 5000;
 /** Differences of one look that are logged at most. */
 const MAX_LISTED = 100;
-const CHAIN = 'chain';
-const SHARES_AT_CHAIN = 'shares on the chain';
+/** Rows that one step of a walk goes over. */
+const ROWS_AT_ONCE = 1000;
+/** Pools whose values are put together into one part, and contracts that are asked for their count in a round. */
+const POOLS_AT_ONCE = 20;
+const CONTRACTS_AT_ONCE = 5;
+/** Values that differed and are asked for again in a round. */
+const MOST_AGAIN = 20;
+/** What is compared as a whole rests for so many times what it took, so that it takes a hundredth of the time at most. */
+const REST = 100;
 
 export interface ContinuousOptions {
   databaseUrl: string;
@@ -29,23 +36,65 @@ export interface ContinuousOptions {
   mayVerify: () => boolean;
 }
 
+/** One comparison after another. If counting all pools or a week's published events takes too long, use the command. */
+function sums(): Stepped {
+  const resting = new Map<string, { until: number; found: Difference[] }>();
+  const wholes = CHECKS.filter((check): check is Whole => !('first' in check) && !check.asks);
+  wholes.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    name: 'sums',
+    ofChain: false,
+    table: 'pool_totals',
+    first: '',
+    async step(look, after) {
+      const check = wholes.find(({ name }) => name > after) ?? wholes[0];
+      const { name } = check;
+      const part = { last: check === wholes.at(-1) ? null : name, rows: 1 };
+      if (check.ofChain && !look.mode.hasEvents) return part;
+      const start = Date.now();
+      const last = resting.get(name);
+      let found = last?.found ?? [];
+      // While a comparison rests, its findings stay.
+      if (last && start < last.until) found.forEach((each) => look.findings.add(each));
+      else
+        try {
+          await check.compare(look);
+          found = look.findings.report().listed;
+        } catch (error) {
+          throw new Error(`${name}: ${(error as Error).message}`);
+        } finally {
+          resting.set(name, { until: Date.now() + REST * (Date.now() - start), found });
+        }
+      return part;
+    },
+  };
+}
+
+interface Round {
+  client: Client;
+  hasEvents: boolean;
+  places: Places;
+}
+
 /** Verifies all that the command does over and over, a part in each round, and goes on where the last round ended. */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
-  private readonly walks = walks();
+  private readonly walks: (Keyed | Stepped)[];
+  private readonly atChain: (Keyed | Stepped)[];
   private readonly differing = new Map<string, Differing>();
-  private readonly chain: ChainWalk;
   /** Undefined until they are read: another process may have gone on meanwhile. */
   private places?: Places;
 
   constructor(
     private readonly options: ContinuousOptions,
-    chain: CappedChain,
+    private readonly chain: CappedChain,
     private readonly metrics: VerifyMetrics,
     private readonly signal: AbortSignal,
   ) {
-    this.chain = new ChainWalk(chain, signal);
-    for (const name of [...this.walks.map((walk) => walk.name), CHAIN])
+    const all = CHECKS.filter((check): check is Keyed | Stepped => 'first' in check);
+    this.walks = [...all.filter(({ asks }) => !asks), sums()];
+    this.atChain = all.filter(({ asks }) => asks === 'contracts');
+    for (const { name } of [...this.walks, ...this.atChain])
       this.differing.set(name, new Differing((difference) => this.log(difference)));
   }
 
@@ -72,10 +121,9 @@ export class ContinuousVerification {
       await client.query(`BEGIN READ WRITE; ${CREATE_MEMORY}; COMMIT`);
       if (!this.places) await (this.places = new Places(this.metrics)).load(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-      const [{ hasCursor }] = rows;
-      for (const walk of this.walks)
-        if (hasCursor || !walk.ofChain) await this.goOn(client, walk, hasCursor, this.places);
-      if (hasCursor) await this.goOnAtChain(client, this.places);
+      const round = { client, hasEvents: rows[0].hasCursor, places: this.places };
+      for (const walk of this.walks) if (round.hasEvents || !walk.ofChain) await this.goOn(round, walk);
+      if (round.hasEvents) await this.goOnAtChain(round);
       await this.places.keep(client);
     } finally {
       this.metrics.show([...this.differing.values()].flatMap((each) => each.kinds));
@@ -83,79 +131,97 @@ export class ContinuousVerification {
     }
   }
 
-  /** Compares the next keys, and again those that differed. */
-  private async goOn(client: Client, walk: Walk, hasEvents: boolean, places: Places): Promise<void> {
+  private look({ client, hasEvents }: Round): Look {
+    const signal = AbortSignal.any([this.signal, AbortSignal.timeout(KEY_TIMEOUT_MS)]);
+    return new Look(client, new Findings(MAX_LISTED), { hasEvents, signal });
+  }
+
+  /** Compares the next keys, and again those that differed. The key of a step is where to go on. */
+  private async goOn(round: Round, walk: Keyed | Stepped): Promise<void> {
     const limit = this.options.perRound;
     const differing = this.differing.get(walk.name)!;
-    const after = places.after(walk.name, walk.first);
-    const keys = await walk.next(client, after, limit);
-    let end: string | null = walk.bySteps ? after : keys.length < limit ? null : keys.at(-1)!;
-    let done = 0;
+    const after = round.places.after(walk.name, walk.first);
+    const keys = 'step' in walk ? [after] : await walk.keys(this.look(round), after, limit);
+    let last = 'step' in walk ? after : keys.length < limit ? null : keys.at(-1)!;
+    let rows = 0;
     // One by one, so that a key that takes too long or fails does not keep others from being compared.
     for (const key of new Set([...differing.keys, ...keys])) {
       if (this.signal.aborted) return;
-      const findings = new Findings(MAX_LISTED);
-      const mode = { repair: false, remember: false, hasEvents };
-      const signal = AbortSignal.any([this.signal, AbortSignal.timeout(KEY_TIMEOUT_MS)]);
+      const look = this.look(round);
+      const isNext = keys.includes(key);
       try {
-        const next = await walk.compare(new Look(client, findings, mode, signal), key);
-        if (keys.includes(key)) done += 1;
-        if (next !== undefined && keys.includes(key)) end = next;
+        if ('step' in walk) {
+          const part = await walk.step(look, key, ROWS_AT_ONCE);
+          if (isNext) ({ last, rows } = part);
+        } else {
+          await walk.compare(look, [key]);
+          rows += Number(isNext);
+        }
       } catch (error) {
-        this.fail(key, error as Error);
+        this.fail('step' in walk ? walk.name : key, error as Error);
         continue;
       }
-      this.report(key, findings);
-      differing.note(key, findings);
+      this.report(key, look.findings);
+      differing.note(key, look.findings);
     }
-    const rows = await estimate(client, walk.table);
-    places.move(walk.name, done * walk.rowsOfKey, end, walk.first, rows);
-    if (walk.name === 'pools') this.metrics.verified(done);
+    round.places.move(walk.name, rows, last, walk.first, await this.look(round).estimate(walk.table));
+    if (walk.name === 'pools') this.metrics.verified(rows);
   }
 
-  /** The same for what the chain says, as far as the calls of a round suffice. */
-  private async goOnAtChain(client: Client, places: Places): Promise<void> {
-    const differing = this.differing.get(CHAIN)!;
+  /** The same for what contracts say, as far as the calls of a round suffice. */
+  private async goOnAtChain(round: Round): Promise<void> {
+    const { chain } = this;
+    const hasCalls = (values: number): boolean => chain.left > chain.cost(values);
     try {
-      await this.chain.begin();
-      let isEnd = await this.partOfChain(client, places);
-      const again = differing.turn(this.chain.again);
-      if (again.length > 0)
-        await this.compareChain(again, (findings) => this.chain.askAgain(client, again, findings));
-      await this.compareChain([], (findings) => this.chain.counts(client, findings));
-      if (this.chain.hasCalls) await this.sharesOfChain(client, places);
-      while (!isEnd && !this.signal.aborted && this.chain.hasCalls)
-        isEnd = await this.partOfChain(client, places);
+      await chain.begin();
+      let isEnd = await this.partOfChain(round, POOLS_AT_CHAIN, POOLS_AT_ONCE);
+      for (const walk of this.atChain) {
+        const again = this.differing.get(walk.name)!.turn(this.again);
+        if (again.length === 0) continue;
+        const compare = 'step' in walk ? walk.again! : walk.compare;
+        await this.compareChain(round, walk, again, (look) => compare(look, again));
+      }
+      for (const walk of this.atChain.filter((each) => each !== POOLS_AT_CHAIN)) {
+        const values = walk.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values;
+        if (hasCalls(values)) await this.partOfChain(round, walk, values);
+      }
+      while (!isEnd && !this.signal.aborted && hasCalls(chain.values))
+        isEnd = await this.partOfChain(round, POOLS_AT_CHAIN, POOLS_AT_ONCE);
     } catch (error) {
       this.fail('chain', error as Error);
     }
   }
 
+  /** How many values that differed may be asked for again: each has up to three questions, which are asked three times. */
+  private get again(): number {
+    let count = 0;
+    while (count < MOST_AGAIN && 3 * this.chain.cost(3 * (count + 1)) <= this.chain.left) count += 1;
+    return count;
+  }
+
   /** @returns whether it was the last part */
-  private async partOfChain(client: Client, places: Places): Promise<boolean> {
-    const after = places.after(CHAIN, FIRST_VALUE);
-    const rows = await estimate(client, 'pools');
-    return this.compareChain([], async (findings) => {
-      const { last, pools } = await this.chain.next(client, after, findings);
-      places.move(CHAIN, pools, last, FIRST_VALUE, rows);
+  private async partOfChain(round: Round, walk: Keyed | Stepped, limit: number): Promise<boolean> {
+    const after = round.places.after(walk.name, walk.first);
+    return this.compareChain(round, walk, [], async (look) => {
+      const { last, rows } = await stepOf(walk, look, after, limit);
+      round.places.move(walk.name, rows, last, walk.first, await look.estimate(walk.table));
       return last === null;
     });
   }
 
-  private async sharesOfChain(client: Client, places: Places): Promise<void> {
-    const after = places.after(SHARES_AT_CHAIN, FIRST_HOLDER);
-    const rows = await estimate(client, 'share_holdings');
-    await this.compareChain([], async (findings) => {
-      const { last, accounts } = await this.chain.shares(client, after, findings);
-      places.move(SHARES_AT_CHAIN, accounts, last, FIRST_HOLDER, rows);
-    });
-  }
-
-  private async compareChain<T>(again: string[], compare: (findings: Findings) => Promise<T>): Promise<T> {
+  private async compareChain<T>(
+    { client }: Round,
+    walk: Keyed | Stepped,
+    again: string[],
+    compare: (look: Look) => Promise<T>,
+  ): Promise<T> {
+    const { chain, signal } = this;
     const findings = new Findings(MAX_LISTED);
-    const result = await compare(findings);
+    const result = await compare(
+      new Look(client, findings, { hasEvents: true, signal, chain, values: chain.values }),
+    );
     this.report('chain', findings);
-    this.differing.get(CHAIN)!.noteValues(again, findings);
+    this.differing.get(walk.name)!.noteValues(again, findings);
     return result;
   }
 

@@ -65,9 +65,3 @@ const KEEP = `
   FROM unnest($1::text[], $2::text[], $3::bigint[], $4::float8[]) AS w(name, after, done, covered_at)
   ON CONFLICT ON CONSTRAINT verify_walks_pkey DO UPDATE
     SET after = excluded.after, done = excluded.done, covered_at = excluded.covered_at`;
-
-/** The planner's estimate of the rows of a table. */
-export async function estimate(client: Client, table: string): Promise<number> {
-  const text = 'SELECT greatest(reltuples, 1)::float8 AS rows FROM pg_class WHERE oid = $1::regclass';
-  return (await client.query<{ rows: number }>(text, [table])).rows[0].rows;
-}

@@ -1,5 +1,4 @@
-import type { CappedChain } from '#verify/chain-walk';
-import { OtherBlock } from '#verify/checks/chain';
+import { type CappedChain, OtherBlock } from '#verify/checks/chain';
 import type { AtCursor } from '#verify/contract/holdings';
 import { acceptedClaim } from '#indexer/agreement/vote';
 import { ownLogs } from '#indexer/reading/block-batch';

@@ -1,8 +1,9 @@
-import { ChainComparison, MIN_SIGHTINGS, NotComparable } from '#verify/checks/chain';
-import type { Value } from '#verify/checks/connection';
+import { MIN_SIGHTINGS, NotComparable, patiently, pause } from '#verify/checks/chain';
 import type { Difference } from '#verify/checks/findings';
+import type { Look, Part } from '#verify/checks/look';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
 import { SECOND } from '#verify/shares/share-model';
+import { reportBlocks } from './blocks';
 import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './log';
 import { BLOCKS, type EventColumn, NEXT_EVENTS } from './node.sql';
 
@@ -26,147 +27,148 @@ const NO_SECONDS = 1e11;
 /** After this many blocks without readable logs, verification does not ask for those of further blocks. */
 const MOST_UNREADABLE = 100;
 
-/** Compares the events and blocks that were read with what a node says of them now. */
-export class NodeComparison extends ChainComparison {
-  /** Blocks whose logs are not available. */
-  private readonly unreadable = new Set<string>();
-
-  /** @returns where to go on, or undefined at the end. @throws NotComparable */
-  async events(after: Place, limit: number): Promise<Place | undefined> {
-    const read = async (): Promise<StoredEvent[]> =>
-      (await this.client.query<StoredEvent>(NEXT_EVENTS, [after.block, after.index, limit])).rows;
-    const { rows, wrong } = await this.seen(read, (some) => this.askEvents(some), keyOf);
-    this.findings.count('events on the chain', rows.length);
-    for (const { difference, subjects } of wrong) {
-      this.findings.dispute(subjects);
-      this.findings.add(difference);
-    }
-    return rows.at(-1);
+/** Compares the next events that were read with what a node says of them now. @throws NotComparable */
+export async function compareEventsAtNode(look: Look, after: string, limit: number): Promise<Part> {
+  const { rows, wrong } = await seen(
+    look,
+    () => look.rows<StoredEvent>(NEXT_EVENTS, ...after.split(' '), limit),
+    (some) => askEvents(look, some),
+    keyOf,
+  );
+  look.findings.count('events on the chain', rows.length);
+  for (const { difference, subjects } of wrong) {
+    look.findings.dispute(subjects);
+    look.findings.add(difference);
   }
+  const last = rows.at(-1);
+  return { last: last ? keyOf(last) : null, rows: rows.length };
+}
 
-  /** @returns what is wrong of the blocks that are stored. @throws NotComparable */
-  async blocks(): Promise<Value[]> {
-    const read = async (): Promise<StoredBlock[]> => (await this.client.query<StoredBlock>(BLOCKS)).rows;
-    const { rows, wrong } = await this.seen(
-      read,
-      (some) => this.askBlocks(some),
-      ({ number }) => number,
-    );
-    this.findings.count('blocks on the chain', rows.length);
-    return wrong.map(({ difference: { kind, id, found, wanted } }) => ({
+/** The same for the blocks that are stored. @throws NotComparable */
+export async function compareBlocksAtNode(look: Look): Promise<void> {
+  const { rows, wrong } = await seen(
+    look,
+    () => look.rows<StoredBlock>(BLOCKS),
+    (some) => askBlocks(look, some),
+    ({ number }) => number,
+  );
+  look.findings.count('blocks on the chain', rows.length);
+  await reportBlocks(
+    look,
+    wrong.map(({ difference: { kind, id, found, wanted } }) => ({
       id,
       column: kind.split('.')[1],
       kept: found,
       recount: wanted,
-    }));
-  }
+    })),
+  );
+}
 
-  /** Asks again for what differs, each time as it is stored then. @returns all rows, and what was always wrong of them */
-  private async seen<Row>(
-    read: () => Promise<Row[]>,
-    ask: (rows: Row[]) => Promise<Map<string, Wrong[]>>,
-    key: (row: Row) => string,
-  ): Promise<{ rows: Row[]; wrong: Wrong[] }> {
-    let rows: Row[] = [];
-    let differing = await this.patiently(async () => ask((rows = await read())));
-    for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.size > 0; sightings += 1) {
-      const before = differing;
-      // A balancer may have asked a node for the logs that does not have them yet.
-      await this.pause();
-      differing = await this.patiently(async () => ask((await read()).filter((row) => before.has(key(row)))));
+/** Asks again for what differs, each time as it is stored then. @returns all rows, and what was always wrong of them */
+async function seen<Row>(
+  look: Look,
+  read: () => Promise<Row[]>,
+  ask: (rows: Row[]) => Promise<Map<string, Wrong[]>>,
+  key: (row: Row) => string,
+): Promise<{ rows: Row[]; wrong: Wrong[] }> {
+  let rows: Row[] = [];
+  let differing = await patiently(look, async () => ask((rows = await read())));
+  for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.size > 0; sightings += 1) {
+    const before = differing;
+    // A balancer may have asked a node for the logs that does not have them yet.
+    await pause(look);
+    differing = await patiently(look, async () => ask((await read()).filter((row) => before.has(key(row)))));
+  }
+  return { rows, wrong: [...differing.values()].flat() };
+}
+
+async function askEvents(look: Look, rows: StoredEvent[]): Promise<Map<string, Wrong[]>> {
+  const differing = new Map<string, Wrong[]>();
+  if (rows.length === 0) return differing;
+  const numbers = [...new Set(rows.map(({ block }) => block))];
+  for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
+    const some = numbers.slice(i, i + MOST_BLOCKS);
+    const answers = (await askAt(look, rows[0], headersOf(some))) as Header[];
+    const headers = new Map(some.map((number, n) => [number, answers[n]]));
+    const logs = await logsOf(
+      look,
+      rows[0],
+      some.map((number) => rows.filter(({ block }) => block === number)),
+    );
+    for (const row of rows.filter(({ block }) => logs.has(block))) {
+      const index = BigInt(row.index) % SECOND;
+      const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
+      const wrong = compareEvent(row, headers.get(row.block)!, log);
+      if (wrong.length > 0) differing.set(keyOf(row), wrong);
     }
-    return { rows, wrong: [...differing.values()].flat() };
   }
+  return differing;
+}
 
-  private async askEvents(rows: StoredEvent[]): Promise<Map<string, Wrong[]>> {
-    const differing = new Map<string, Wrong[]>();
-    if (rows.length === 0) return differing;
-    const numbers = [...new Set(rows.map(({ block }) => block))];
-    for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
-      const some = numbers.slice(i, i + MOST_BLOCKS);
-      const answers = (await this.askAt(rows[0], headersOf(some))) as Header[];
-      const headers = new Map(some.map((number, n) => [number, answers[n]]));
-      const logs = await this.logsOf(
-        rows[0],
-        some.map((number) => rows.filter(({ block }) => block === number)),
+/**
+ * The logs of blocks, each given by its stored events. Logs that do not fit into one answer are requested block by
+ * block, and those of blocks that are still too large by the transactions of the events. Blocks whose logs are not
+ * available are left out and reported.
+ */
+async function logsOf(look: Look, cursor: AtCursor, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
+  const found = new Map<string, RawLog[]>();
+  const ask = async (some: StoredEvent[][]): Promise<void> => {
+    const answers = await look.mode.chain!.ask(some.map(logCall), cursor);
+    some.forEach(([{ block }], i) => {
+      if (Array.isArray(answers[i])) found.set(block, answers[i] as RawLog[]);
+    });
+  };
+  await ask(blocks);
+  for (const rows of blocks.filter(([{ block }]) => !found.has(block))) {
+    const [{ block }] = rows;
+    await ask([rows]);
+    if (found.has(block)) continue;
+    const hashes = [...new Set(rows.map(({ tx_hash: hash }) => hash))];
+    const calls = hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]);
+    const receipts = await look.mode.chain!.ask(calls, cursor);
+    const lacking = receipts.find((each) => each instanceof Error || each === null);
+    if (lacking === undefined) {
+      found.set(
+        block,
+        (receipts as { logs: RawLog[] }[]).flatMap(({ logs }) => logs),
       );
-      for (const row of rows.filter(({ block }) => logs.has(block))) {
-        const index = BigInt(row.index) % SECOND;
-        const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
-        const wrong = compareEvent(row, headers.get(row.block)!, log);
-        if (wrong.length > 0) differing.set(keyOf(row), wrong);
-      }
+      continue;
     }
-    return differing;
+    look.unreadable.add(block);
+    const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node sends no receipt'}`;
+    if (look.unreadable.size > MOST_UNREADABLE) throw new NotComparable(reason);
+    look.findings.skip(reason);
   }
+  return found;
+}
 
-  /**
-   * The logs of blocks, each given by its stored events. Logs that do not fit into one answer are requested block by
-   * block, and those of blocks that are still too large by the transactions of the events. Blocks whose logs are not
-   * available are left out and reported.
-   */
-  private async logsOf(cursor: AtCursor, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
-    const found = new Map<string, RawLog[]>();
-    const ask = async (some: StoredEvent[][]): Promise<void> => {
-      const answers = await this.endpoints.ask(some.map(logCall), cursor);
-      some.forEach(([{ block }], i) => {
-        if (Array.isArray(answers[i])) found.set(block, answers[i] as RawLog[]);
-      });
+async function askBlocks(look: Look, rows: StoredBlock[]): Promise<Map<string, Wrong[]>> {
+  if (rows.length === 0) return new Map();
+  const headers = (await askAt(look, rows[0], headersOf(rows.map(({ number }) => number)))) as Header[];
+  const differing = rows.flatMap((row, i): [string, Wrong[]][] => {
+    const { hash, parentHash, timestamp } = headers[i];
+    const wanted = {
+      hash,
+      parent_hash: parentHash,
+      time: timeOf(timestamp),
     };
-    await ask(blocks);
-    for (const rows of blocks.filter(([{ block }]) => !found.has(block))) {
-      const [{ block }] = rows;
-      await ask([rows]);
-      if (found.has(block)) continue;
-      const hashes = [...new Set(rows.map(({ tx_hash: hash }) => hash))];
-      const calls = hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]);
-      const receipts = await this.endpoints.ask(calls, cursor);
-      const lacking = receipts.find((each) => each instanceof Error || each === null);
-      if (lacking === undefined) {
-        found.set(
-          block,
-          (receipts as { logs: RawLog[] }[]).flatMap(({ logs }) => logs),
-        );
-        continue;
-      }
-      this.unreadable.add(block);
-      const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node sends no receipt'}`;
-      if (this.unreadable.size > MOST_UNREADABLE) throw new NotComparable(reason);
-      this.findings.skip(reason);
-    }
-    return found;
-  }
+    const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
+    const wrong = differences('chain_blocks', row.number, found, wanted);
+    return wrong.length > 0 ? [[row.number, wrong.map((difference) => ({ difference, subjects: [] }))]] : [];
+  });
+  return new Map(differing);
+}
 
-  private async askBlocks(rows: StoredBlock[]): Promise<Map<string, Wrong[]>> {
-    if (rows.length === 0) return new Map();
-    const headers = (await this.askAt(rows[0], headersOf(rows.map(({ number }) => number)))) as Header[];
-    const differing = rows.flatMap((row, i): [string, Wrong[]][] => {
-      const { hash, parentHash, timestamp } = headers[i];
-      const wanted = {
-        hash,
-        parent_hash: parentHash,
-        time: timeOf(timestamp),
-      };
-      const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
-      const wrong = differences('chain_blocks', row.number, found, wanted);
-      return wrong.length > 0
-        ? [[row.number, wrong.map((difference) => ({ difference, subjects: [] }))]]
-        : [];
-    });
-    return new Map(differing);
-  }
-
-  /** Answers of nodes that have the cursor's block, and with it all earlier ones. */
-  private async askAt(cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
-    const answers = await this.endpoints.ask(calls, cursor);
-    answers.forEach((answer, i) => {
-      if (answer instanceof Error) throw new NotComparable(answer.message);
-      if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
-      if (Number((answer as Partial<Header>).timestamp) >= NO_SECONDS)
-        throw new NotComparable('the node sends the times of blocks in a unit other than seconds');
-    });
-    return answers;
-  }
+/** Answers of nodes that have the cursor's block, and with it all earlier ones. */
+async function askAt(look: Look, cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
+  const answers = await look.mode.chain!.ask(calls, cursor);
+  answers.forEach((answer, i) => {
+    if (answer instanceof Error) throw new NotComparable(answer.message);
+    if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
+    if (Number((answer as Partial<Header>).timestamp) >= NO_SECONDS)
+      throw new NotComparable('the node sends the times of blocks in a unit other than seconds');
+  });
+  return answers;
 }
 
 const keyOf = ({ block, index }: Place): string => `${block} ${index}`;

@@ -86,8 +86,9 @@ export const LEDGER_HOLDINGS = `
       WHERE k.address = p.contract_address), false))) AS circle
   FROM asked p CROSS JOIN c`;
 
-/** The contracts that are followed. */
-export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';
+/** The contracts that are followed. Parameters: the address to go on after, limit. */
+export const NEXT_CONTRACTS =
+  'SELECT DISTINCT address FROM chain_contracts WHERE address > $1 ORDER BY 1 LIMIT $2';
 /** Row: contract, number of the last event read and block up to which, cursor. Parameter: contracts. */
 export const LAST_EVENTS = `
   SELECT f.contract, coalesce(e.seq, 0)::text AS seq,

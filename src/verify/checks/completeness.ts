@@ -1,5 +1,4 @@
-import type { Client } from 'pg';
-import type { Findings } from './findings';
+import type { Look } from './look';
 
 /**
  * What receipts prove of contracts that do not number their events. Parameter: contracts. Row: contract, blocks that
@@ -15,13 +14,13 @@ const PROVEN_BLOCKS = `
 
 /**
  * Notes about contracts whose events only a class of the indexer understands, and about those with unread logs.
- * Parameter: contracts. Row: contract, the text to append to its report.
+ * Row: contract, the text to append to its report.
  */
 const NOTES = `
   SELECT address AS contract, max(concat(
     CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; only ' || adapter || ' knows their meaning, which is not compared' END,
     CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END
-  )) AS notes FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1`;
+  )) AS notes FROM chain_contracts GROUP BY 1`;
 
 interface ProvenBlocks {
   contract: string;
@@ -35,22 +34,15 @@ interface ProvenBlocks {
  * endpoints' agreement. Logs that no method reads are not events: the report names them, and events whose meaning is
  * not compared.
  */
-export async function tellCompleteness(
-  client: Client,
-  findings: Findings,
-  contracts: string[],
-  unnumbered: ReadonlySet<string>,
-): Promise<void> {
-  const found = await client.query<{ contract: string; notes: string }>(NOTES, [contracts]);
-  const notes = new Map(found.rows.map(({ contract, notes: of }) => [contract, of]));
-  const tell = (contract: string, how: string): void =>
-    findings.tell(contract, how + (notes.get(contract) ?? ''));
-  const without = contracts.filter((contract) => unnumbered.has(contract));
-  for (const contract of contracts)
+export async function tellCompleteness(look: Look): Promise<void> {
+  const { findings, unnumbered } = look;
+  const all = await look.rows<{ contract: string; notes: string }>(NOTES);
+  const notes = new Map(all.map(({ contract, notes: of }) => [contract, of]));
+  const tell = (contract: string, how: string): void => findings.tell(contract, how + notes.get(contract));
+  for (const { contract } of all)
     if (!unnumbered.has(contract)) tell(contract, 'events complete by their numbers');
-  if (without.length === 0) return;
-  const { rows } = await client.query<ProvenBlocks>(PROVEN_BLOCKS, [without]);
-  for (const { contract, blocks, proven } of rows) {
+  if (unnumbered.size === 0) return;
+  for (const { contract, blocks, proven } of await look.rows<ProvenBlocks>(PROVEN_BLOCKS, [...unnumbered])) {
     const open = Math.max(0, blocks - proven);
     const how = `events complete by headers and receipts in ${proven} of ${blocks} blocks`;
     tell(contract, open === 0 ? how : `${how}, by agreement of endpoints alone in ${open}`);

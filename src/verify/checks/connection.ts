@@ -1,5 +1,4 @@
-import { Client, type QueryResultRow } from 'pg';
-import type { Findings } from './findings';
+import { Client } from 'pg';
 
 /**
  * Opens a connection that writes only temporary tables, unless it may repair. Each statement is short and sees one
@@ -50,39 +49,5 @@ export async function mending(client: Client, work: () => Promise<unknown>): Pro
       await client.query('ROLLBACK').catch(() => undefined);
       if (tries === MAX_TRIES || !CONFLICTS.test((error as { code?: string }).code ?? '')) throw error;
     }
-  }
-}
-
-/** A stored value that differs from the one counted anew. */
-export interface Value {
-  id: string;
-  column: string;
-  kept: string | null;
-  recount: string | null;
-}
-
-/** Reads what differs, and repairs it if asked to. */
-export class Repairs {
-  constructor(
-    protected readonly client: Client,
-    protected readonly findings: Findings,
-    protected readonly mode: { repair: boolean },
-  ) {}
-
-  protected async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {
-    return (await this.client.query<Row>(text, values)).rows;
-  }
-
-  /** @param repair undefined if only a person can tell what is right */
-  protected async report(table: string, found: Value[], repair?: () => Promise<unknown>): Promise<void> {
-    if (found.length === 0) return;
-    let mended = this.mode.repair && repair !== undefined;
-    if (mended)
-      await mending(this.client, repair!).catch((error: Error) => {
-        mended = false;
-        this.findings.skip(`${table} could not be mended: ${error.message}`);
-      });
-    for (const { id, column, kept, recount } of found)
-      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
   }
 }

@@ -98,9 +98,9 @@ export const MAKE_DRAWS = `
   INSERT INTO lottery_draws (contract, draw_id, ${list}) SELECT contract, draw_id, ${list} FROM recount`;
 
 const after = `(contract, draw_id) > ($1::text, $2::bigint) ORDER BY contract, draw_id LIMIT $3`;
-/** Draws that exist, or should, in order. Parameters: contract and id to go on after, limit. */
+/** Draws that exist, or should, in order. Parameters: contract and id to go on after, limit. Row: both as a key. */
 export const NEXT_DRAWS = `
-  SELECT contract, draw_id::text AS "drawId" FROM (
+  SELECT contract || ' ' || draw_id AS key FROM (
     (SELECT contract, draw_id FROM lottery_draws WHERE ${after})
     UNION (SELECT DISTINCT contract, draw_id FROM lottery_tickets WHERE ${after})
     UNION (SELECT DISTINCT contract, draw_id::bigint FROM chain_events

@@ -91,6 +91,8 @@ export const comparePools = (remember: boolean): string => `
     )} d), '[]') AS differences`;
 export const REMEMBER_POOLS = `WITH recount AS MATERIALIZED (${RECOUNT}) ${REMEMBER}`;
 
+/** Sorts before all ids. */
+export const FIRST_POOL = '00000000-0000-0000-0000-000000000000';
 export const NEXT_POOLS = 'SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2';
 /** Every change to a pool's ledger locks its row, so later changes add to the repaired values. */
 export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
@@ -125,33 +127,17 @@ export const SNAPSHOT_FLOOR = `SELECT mod(pg_snapshot_xmin(pg_current_snapshot()
 export const CHANGED_POOLS = `SELECT p.id FROM pools p WHERE ${CHANGED} AND p.id > $2::uuid ORDER BY p.id LIMIT $3`;
 
 export const TOTAL_COLUMNS = ['pools', 'deposited', 'pending', 'yield', 'apr_bps'] as const;
-const KEPT_TOTALS = `
-  SELECT type, contract, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
-  FROM pool_totals GROUP BY type, contract`;
 /**
- * The remembered contributions and, for pools that changed since, those computed now, all in one snapshot. The
- * condition is inside the counting subqueries, so that no ledger is read for unchanged pools.
+ * The sums of pool_totals: the remembered contributions and, for pools that changed since, those computed now, all in one
+ * snapshot. The condition is inside the counting subqueries, so that no ledger is read for unchanged pools.
  */
-const TOTALS = `
+export const TOTALS = `
   SELECT p.type::text, p.contract_address::text AS contract, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
     sum(coalesce(v.pending, s.pending_balance)) AS pending, sum(coalesce(v.yield, y.total)) AS yield,
     sum(coalesce(v.apr_bps, ${APR})) AS apr_bps
   FROM pools p LEFT JOIN verified_pools v ON v.id = p.id AND NOT ${CHANGED}
   CROSS JOIN LATERAL ${sums('v.id IS NULL')} s CROSS JOIN LATERAL ${accrued('v.id IS NULL')} y
   GROUP BY 1, 2`;
-/** Row: type and contract, column, kept, recount. Parameter: floor. */
-export const COMPARE_TOTALS = `
-  SELECT concat_ws(' ', type, contract) AS id, type, contract, d.column_name AS "column", d.kept, d.recount
-  FROM (${KEPT_TOTALS}) k FULL JOIN (${TOTALS}) r USING (type, contract)
-  CROSS JOIN LATERAL ${compareColumns(
-    TOTAL_COLUMNS,
-    (column) => `coalesce(k.${column}, 0)`,
-    (column) => `coalesce(r.${column}, 0)`,
-  )} d ORDER BY type, contract`;
-/** Adds the missing amount, which later changes do not affect. Parameters: type, contract, amount to add. */
-export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
-  `INSERT INTO pool_totals AS t (shard, type, contract, ${column}) VALUES (pool_totals_shard(), $1, $2, $3)
-   ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET ${column} = t.${column} + excluded.${column}`;
 
 /**
  * What was told of deposits that need no payment any more, pools that are cancelled and not, and money that came into

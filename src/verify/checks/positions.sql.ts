@@ -1,47 +1,35 @@
-/** Positions and what their yield is computed from, in the order in which they are made. */
-export const TABLES = {
-  pool_weights: {
-    key: `w.pool_id::text`,
-    columns: ['total', 'weight_offset', 'accruals', 'last_time', 'last_per_unit'],
-  },
-  accrual_rates: {
-    key: `concat_ws(' ', w.pool_id, w.number)`,
-    columns: ['time', 'per_weight', 'per_unit'],
-  },
-  positions: {
-    key: `concat_ws(' ', w.pool_id, w.address)`,
-    columns: ['balance', 'weight_offset', 'owed', 'accruals', 'deposited', 'withdrawn', 'claimed'],
-  },
-} as const;
-export type Table = keyof typeof TABLES;
-export const TABLE_NAMES = Object.keys(TABLES) as Table[];
+import type { Model } from './model-rows';
 
-/** Rows: key, and the columns as text. Parameter: pool ids. */
-export const stored = (table: Table): string => `
-  SELECT ${TABLES[table].key} AS key, ${TABLES[table].columns.map((column) => `w.${column}::text`).join(', ')}
-  FROM ${table} w WHERE w.pool_id = ANY($1::uuid[])`;
+/** Positions and what their yield is computed from. Parameter: pool ids. */
+export const POSITIONS = {
+  tables: {
+    pool_weights: {
+      key: ['pool_id'],
+      columns: ['total', 'weight_offset', 'accruals', 'last_time', 'last_per_unit'],
+    },
+    accrual_rates: { key: ['pool_id', 'number'], columns: ['time', 'per_weight', 'per_unit'] },
+    positions: {
+      key: ['pool_id', 'address'],
+      columns: ['balance', 'weight_offset', 'owed', 'accruals', 'deposited', 'withdrawn', 'claimed'],
+    },
+  },
+  of: 't.pool_id = ANY($1::uuid[])',
+} satisfies Model<string>;
 
-/** Parameter: rows as JSON, by the names of columns. */
-export const insert = (table: Table): string =>
-  `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`;
-
-const { pool_weights: WEIGHTS, positions: POSITIONS } = TABLES;
 const FORMER: Record<string, string> = {
   weight_offset: 'offset',
   last_time: 'lastTime',
   last_per_unit: 'lastPerUnit',
 };
+const former = (table: 'pool_weights' | 'positions'): string =>
+  `ARRAY[${POSITIONS.tables[table].columns.map((column) => `'${FORMER[column] ?? column}'`).join(', ')}]`;
 /**
  * What the indexer keeps to take blocks back: rows as they were before a block, in the columns of their table. Parameter:
  * pool ids. Row: block, pool, address (empty: the pool's own row), whether there was a row, its values.
  */
 export const JOURNAL = `
   SELECT j.block_number AS block, j.pool_id AS pool, j.address, CASE WHEN jsonb_typeof(j.former) = 'object' THEN ARRAY(
-    SELECT j.former ->> c FROM unnest(CASE j.address WHEN '' THEN ARRAY[${WEIGHTS.columns
-      .map((column) => `'${FORMER[column] ?? column}'`)
-      .join(
-        ', ',
-      )}] ELSE ARRAY[${POSITIONS.columns.map((column) => `'${FORMER[column] ?? column}'`).join(', ')}] END) c)
+    SELECT j.former ->> c FROM unnest(CASE j.address WHEN '' THEN ${former('pool_weights')} ELSE ${former('positions')} END) c)
     END AS former
   FROM position_journal j WHERE j.pool_id = ANY($1::uuid[])`;
 /** Rows that nothing reads: of pools that do not exist. */
@@ -53,14 +41,8 @@ export const FORGET_FORMER = `
   DELETE FROM position_journal j USING unnest($1::bigint[], $2::uuid[], $3::text[]) AS w(block, pool, address)
   WHERE j.block_number = w.block AND j.pool_id = w.pool AND j.address = w.address`;
 
-/** Parameter: pool ids. */
+/** Former rows are no good after a repair; without them the indexer goes back by replaying. Parameter: pool ids. */
 export const CLEAR_JOURNAL = 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid[])';
-/** Former rows are no good after a mend; without them the indexer goes back by replaying. Parameter: pool ids. */
-export const CLEAR_POOLS = [
-  ...TABLE_NAMES.map((table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`),
-  CLEAR_JOURNAL,
-];
-
 /**
  * What counts for a contract of pools, in the order of the chain: the confirmed ledger, and events of the pool's own
  * contract that are set aside. Times are those of the events' blocks or, to find out which is wrong, those that the

@@ -1,32 +1,19 @@
-import type { Client } from 'pg';
+import { type Look, type Value, unique } from './look';
 import { LOCK_CURSOR } from './lottery.sql';
+import { type Row, compareRows, namesOf, writeRows } from './model-rows';
 import * as sql from './positions.sql';
 import { type Account, type Pool, type PoolEvent, YieldModel } from './yield-model';
 
-type Row = Record<string, string>;
-type Rows = Record<sql.Table, Map<string, Row>>;
-
-/** A stored value that differs from the one computed from the events. */
-export interface PositionValue {
-  table: sql.Table | 'position_journal';
-  pool: string;
-  id: string;
-  column: string;
-  kept: string | null;
-  recount: string | null;
-}
+type Table = keyof typeof sql.POSITIONS.tables;
 
 /** A row as it was before a block; the address is empty for the pool's own. */
-export interface Former {
+interface Former {
   /** The driver returns bigint as text. */
   block: string;
   pool: string;
   address: string;
   former: string[] | null;
 }
-
-/** Rows sent at once. */
-const ROWS_PER_INSERT = 5000;
 
 const keyOf = ({ block, pool, address }: Omit<Former, 'former'>): string => `${block} ${pool} ${address}`;
 
@@ -35,7 +22,7 @@ const keyOf = ({ block, pool, address }: Omit<Former, 'former'>): string => `${b
  * @param former keys of rows that are wanted as they were before a block; filled with their values
  */
 async function replayed(
-  client: Client,
+  { client }: Look,
   ids: string[],
   times: 'block' | 'ledger' = 'block',
   former = new Map<string, string[] | null | undefined>(),
@@ -94,27 +81,23 @@ function valuesOf({ pools }: YieldModel, id: string, address: string): string[] 
   return account ? positionOf(account).map(String) : null;
 }
 
-const named = (table: sql.Table, values: (bigint | number)[]): Row =>
-  Object.fromEntries(sql.TABLES[table].columns.map((column, i) => [column, `${values[i]}`]));
+const named = (table: Table, values: (bigint | number)[]): Row =>
+  Object.fromEntries(sql.POSITIONS.tables[table].columns.map((column, i) => [column, `${values[i]}`]));
 
 /** The rows that the database should have for the state of the model. */
-function rowsOf({ pools }: YieldModel): Rows {
-  const rows: Rows = { pool_weights: new Map(), accrual_rates: new Map(), positions: new Map() };
+function rowsOf({ pools }: YieldModel): Record<Table, Row[]> {
+  const rows: Record<Table, Row[]> = { pool_weights: [], accrual_rates: [], positions: [] };
   for (const [id, pool] of pools) {
-    rows.pool_weights.set(id, { pool_id: id, ...named('pool_weights', weightsOf(pool)) });
+    rows.pool_weights.push({ pool_id: id, ...named('pool_weights', weightsOf(pool)) });
     pool.accruals.forEach(({ time, perWeight, perUnit }, i) =>
-      rows.accrual_rates.set(`${id} ${i + 1}`, {
+      rows.accrual_rates.push({
         pool_id: id,
         number: `${i + 1}`,
         ...named('accrual_rates', [time, perWeight, perUnit]),
       }),
     );
     for (const [address, account] of pool.accounts)
-      rows.positions.set(`${id} ${address}`, {
-        pool_id: id,
-        address,
-        ...named('positions', positionOf(account)),
-      });
+      rows.positions.push({ pool_id: id, address, ...named('positions', positionOf(account)) });
   }
   return rows;
 }
@@ -122,67 +105,76 @@ function rowsOf({ pools }: YieldModel): Rows {
 interface Compared {
   events: number;
   positions: number;
-  differences: PositionValue[];
+  differences: (Value & { table: Table; pool: string })[];
   /** Rows from before a block that are wrong. */
   former: Former[];
 }
 
-/** Compares the positions of pools with their events, both in one snapshot, and what is kept to take blocks back. */
-export async function comparePositions(
-  client: Client,
+/** Replays the events of pools, and compares positions, and what is kept to take blocks back, in the same snapshot. */
+export function replayPositions(
+  look: Look,
   ids: string[],
   times: 'block' | 'ledger' = 'block',
 ): Promise<Compared> {
-  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  try {
-    const journal = (await client.query<Former>(sql.JOURNAL, [ids])).rows;
+  return look.reading(async () => {
+    const journal = await look.rows<Former>(sql.JOURNAL, ids);
     const before = new Map<string, string[] | null | undefined>(
       journal.map((row) => [keyOf(row), undefined]),
     );
-    const { model, events } = await replayed(client, ids, times, before);
+    const { model, events } = await replayed(look, ids, times, before);
     const wanted = rowsOf(model);
-    const differences: PositionValue[] = [];
-    for (const table of sql.TABLE_NAMES) {
-      const { rows } = await client.query<Row & { key: string }>(sql.stored(table), [ids]);
-      const found = new Map(rows.map((row) => [row.key, row]));
-      for (const id of new Set([...wanted[table].keys(), ...found.keys()]))
-        for (const column of sql.TABLES[table].columns) {
-          const kept = found.get(id)?.[column] ?? null;
-          const recount = wanted[table].get(id)?.[column] ?? null;
-          if (kept !== recount) differences.push({ table, pool: id.slice(0, 36), id, column, kept, recount });
-        }
-    }
+    const found = await compareRows(look, sql.POSITIONS, [ids], wanted);
+    const differences = namesOf(sql.POSITIONS).flatMap((table) =>
+      found[table].map((value) => ({ table, pool: value.id.slice(0, 36), ...value })),
+    );
     const text = (values: string[] | null | undefined): string | null => values?.join(' ') ?? null;
     // A row of a block without an event of its account: nothing should be kept.
     const former = journal.filter((row) => {
       const right = before.get(keyOf(row));
       return right === undefined || text(row.former) !== text(right);
     });
-    return { events, positions: wanted.positions.size, differences, former };
-  } finally {
-    await client.query('ROLLBACK');
-  }
+    return { events, positions: wanted.positions.length, differences, former };
+  });
 }
 
-/** Each as a difference: what is kept of it, and what it was. */
-export const asDifferences = (former: Former[]): PositionValue[] =>
-  former.map((row) => ({
-    table: 'position_journal',
-    pool: row.pool,
+/**
+ * Compares what accounts hold and have earned with a replay of the pools' events. Call it after the events and pools are
+ * compared: they find the pools whose events are themselves in doubt, and these are left out.
+ */
+export async function comparePositions(look: Look, ids: string[]): Promise<void> {
+  const { client, findings } = look;
+  const { events, positions, differences, former } = await replayPositions(look, ids);
+  findings.count('positions', positions);
+  findings.count('replayed events', events);
+  const wrong = unique(differences.map(({ pool }) => pool));
+  for (const table of namesOf(sql.POSITIONS)) {
+    const some = differences.filter((each) => each.table === table);
+    // The indexer waits for its end.
+    await look.report(table, some, async () => {
+      await client.query(LOCK_CURSOR);
+      const { model } = await replayed(look, wrong);
+      await writeRows(look, sql.POSITIONS, [wrong], rowsOf(model));
+      await client.query(sql.CLEAR_JOURNAL, [wrong]);
+    });
+  }
+  // Without these rows the indexer takes blocks back by replaying.
+  const asValues = former.map((row) => ({
     id: keyOf(row),
     column: 'former',
     kept: row.former?.join(' ') ?? 'no row',
     recount: null,
   }));
+  await look.report('position_journal', asValues, async () => {
+    await client.query(LOCK_CURSOR);
+    const columns = (['block', 'pool', 'address'] as const).map((name) => former.map((row) => row[name]));
+    await client.query(sql.FORGET_FORMER, columns);
+  });
+}
 
-/** Writes the rows of pools again from their events. Call it in a transaction; the indexer waits for its end. */
-export async function rebuildPositions(client: Client, ids: string[]): Promise<void> {
-  await client.query(LOCK_CURSOR);
-  const rows = rowsOf((await replayed(client, ids)).model);
-  for (const statement of sql.CLEAR_POOLS) await client.query(statement, [ids]);
-  for (const table of sql.TABLE_NAMES) {
-    const all = [...rows[table].values()];
-    for (let i = 0; i < all.length; i += ROWS_PER_INSERT)
-      await client.query(sql.insert(table), [JSON.stringify(all.slice(i, i + ROWS_PER_INSERT))]);
-  }
+/** What is kept to take blocks back for pools that do not exist. */
+export async function compareFormer(look: Look): Promise<void> {
+  const found = await look.rows<Value>(sql.JOURNAL_OF_NONE);
+  await look.report('position_journal', found, () =>
+    look.client.query(sql.CLEAR_JOURNAL, [unique(found.map(({ kept }) => kept))]),
+  );
 }

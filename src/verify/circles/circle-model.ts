@@ -1,3 +1,5 @@
+import type { Row } from '#verify/checks/model-rows';
+
 /** An applied event of a circle. Amounts in token units, times as the database writes them. */
 export interface CircleEvent {
   kind: string;
@@ -16,12 +18,7 @@ export interface CircleEvent {
   time: string;
 }
 
-export type Row = Record<string, string | null>;
-export interface Rows {
-  circles: Row[];
-  circle_members: Row[];
-  circle_rounds: Row[];
-}
+export type Rows = Record<'circles' | 'circle_members' | 'circle_rounds', Row[]>;
 
 interface Member {
   place: number;

@@ -1,3 +1,4 @@
+import type { Model } from '#verify/checks/model-rows';
 import { SECOND } from './share-model';
 
 const after = (before: string, vault: string): string => `(${vault}, account) > (${before})`;
@@ -11,6 +12,8 @@ const next = (before: string): string => `
      ORDER BY contract, account LIMIT 1)
   ) x ORDER BY vault COLLATE "C", account COLLATE "C" LIMIT 1`;
 
+/** What sorts before all vaults and accounts. */
+export const FIRST_HOLDER = ' ';
 /** Accounts that have, or had, shares of vaults. Parameters: vault and account to go on after, limit. Row: both as a key. */
 export const NEXT_HOLDERS = `
   WITH RECURSIVE holders(vault, account, n) AS (
@@ -61,15 +64,11 @@ export const OPEN_ROWS = `
 export const NEXT_ROWS = 'FETCH 5000 FROM verified_shares';
 export const CLOSE_ROWS = 'CLOSE verified_shares';
 
-export const STORED = `
-  SELECT h.vault, h.account, h.shares::text, h.cost::text FROM ${WANTED} JOIN share_holdings h USING (vault, account)`;
-export const CLEAR = `
-  DELETE FROM share_holdings h USING ${WANTED} WHERE h.vault = w.vault AND h.account = w.account`;
-/** Further parameters: shares, costs. */
-export const INSERT = `
-  INSERT INTO share_holdings (vault, account, shares, cost)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::numeric[]) AS w(vault, account, shares, cost)
-  WHERE shares <> 0 OR cost <> 0`;
+/** Parameters: vaults, accounts. */
+export const HOLDINGS = {
+  tables: { share_holdings: { key: ['vault', 'account'], columns: ['shares', 'cost'] } },
+  of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
+} satisfies Model<string>;
 
 const SUMS = `SELECT vault, sum(shares) AS shares, sum(cost) AS cost FROM share_holdings WHERE shares > 0 GROUP BY 1`;
 /** What all have of a vault that is not the sum of what each has. Row: vault, column, kept, recount. */

@@ -1,0 +1,117 @@
+import type { Client, QueryResultRow } from 'pg';
+import type { AskedChain } from './chain';
+import { mending } from './connection';
+import type { Findings } from './findings';
+
+/** A stored value that differs from the one counted anew. */
+export interface Value {
+  id: string;
+  column: string;
+  kept: string | null;
+  recount: string | null;
+}
+
+/** What of a check is done: the place to go on after, null at the end, and how many rows that were. */
+export interface Part {
+  last: string | null;
+  rows: number;
+}
+
+export const unique = <T>(values: T[]): T[] => [...new Set(values)];
+
+interface Options {
+  /** Repair derived data. */
+  repair: boolean;
+  /** Remember each pool's contribution to pool_totals, in the table of CREATE_MEMORY. */
+  remember: boolean;
+  /** Whether a chain was read, so that its events must explain the ledger. */
+  hasEvents: boolean;
+  signal: AbortSignal;
+  /** Undefined: nothing is asked. */
+  chain?: AskedChain;
+  /** About how many values of pools the chain is asked for at once. */
+  values: number;
+  /** Gets the rows of a comparison that takes long. */
+  advance: (rows: number) => void;
+}
+
+/** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
+const TARGET_MS = 250;
+
+/** The run was stopped before its end. */
+export class Stopped extends Error {}
+
+/** What checks compare on, what they note of differences, and what one of them leaves to another. */
+export class Look {
+  readonly mode: Options;
+  /** Contracts that do not say how many events they have. */
+  readonly unnumbered = new Set<string>();
+  /** Blocks whose logs are not available. */
+  readonly unreadable = new Set<string>();
+  /** The oldest transaction that ran when the first pool was remembered. */
+  floor?: string;
+
+  constructor(
+    readonly client: Client,
+    readonly findings: Findings,
+    options: Partial<Options> = {},
+  ) {
+    const { signal } = new AbortController();
+    const nothing = { repair: false, remember: false, hasEvents: false };
+    this.mode = { ...nothing, signal, values: 5000, advance: () => undefined, ...options };
+  }
+
+  async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {
+    return (await this.client.query<Row>(text, values)).rows;
+  }
+
+  /** The first column. */
+  async column(text: string, ...values: unknown[]): Promise<string[]> {
+    return (await this.rows<Record<string, string>>(text, ...values)).map((row) => Object.values(row)[0]);
+  }
+
+  /** Reads in one snapshot. */
+  async reading<T>(work: () => Promise<T>): Promise<T> {
+    await this.client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    return work().finally(() => this.client.query('ROLLBACK'));
+  }
+
+  /** The planner's estimate of the rows of a table. */
+  async estimate(table: string): Promise<number> {
+    const text = 'SELECT greatest(reltuples, 1)::float8 FROM pg_class WHERE oid = $1::regclass';
+    return Number((await this.column(text, table))[0]);
+  }
+
+  /** @param repair undefined if only a person can tell what is right */
+  async report(table: string, found: Value[], repair?: () => Promise<unknown>): Promise<void> {
+    if (found.length === 0) return;
+    let mended = this.mode.repair && repair !== undefined;
+    if (mended)
+      await mending(this.client, repair!).catch((error: Error) => {
+        mended = false;
+        this.findings.skip(`${table} could not be mended: ${error.message}`);
+      });
+    for (const { id, column, kept, recount } of found)
+      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
+  }
+
+  /**
+   * Goes on until the end, by as many rows at once as take about as long as they should.
+   * @param next goes on after a place. @returns the next place, or nothing at the end
+   */
+  async goOn<Place>(
+    first: Place,
+    [start, most]: readonly [start: number, most: number],
+    next: (after: Place, limit: number) => Promise<Place | null | undefined>,
+  ): Promise<void> {
+    let limit = start;
+    for (let at: Place | null | undefined = first; at !== null && at !== undefined;) {
+      if (this.mode.signal.aborted) throw new Stopped('stopped before the end');
+      const begun = performance.now();
+      at = await next(at, limit);
+      const elapsed = performance.now() - begun;
+      if (elapsed > 2 * TARGET_MS) limit = Math.max(1, limit >> 1);
+      else if (elapsed < TARGET_MS / 2) limit = Math.min(most, limit * 2);
+    }
+  }
+}

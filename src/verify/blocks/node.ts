@@ -1,5 +1,5 @@
-import { MIN_SIGHTINGS, NotComparable, patiently, pause } from '#verify/checks/chain';
-import type { Difference } from '#verify/checks/findings';
+import { NotComparable, certain, pause } from '#verify/checks/chain';
+import type { Doubt } from '#verify/checks/findings';
 import type { Look, Part } from '#verify/checks/look';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
 import { SECOND } from '#verify/shares/share-model';
@@ -14,11 +14,7 @@ interface StoredBlock extends AtCursor {
   parentHash: string;
   time: string;
 }
-interface Wrong {
-  difference: Difference;
-  /** Whose derived data follows from it. */
-  subjects: string[];
-}
+type Wrong = Doubt & { key: string };
 
 /** Blocks that are asked for at once, each by its header and its logs. */
 const MOST_BLOCKS = 200;
@@ -29,33 +25,31 @@ const MOST_UNREADABLE = 100;
 
 /** Compares the next events that were read with what a node says of them now. @throws NotComparable */
 export async function compareEventsAtNode(look: Look, after: string, limit: number): Promise<Part> {
-  const { rows, wrong } = await seen(
-    look,
-    () => look.rows<StoredEvent>(NEXT_EVENTS, ...after.split(' '), limit),
-    (some) => askEvents(look, some),
-    keyOf,
-  );
+  const { asked: rows, differing } = await certain(look, async (again) => {
+    // A balancer may have asked a node for the logs that does not have them yet.
+    if (again) await pause(look);
+    const all = await look.rows<StoredEvent>(NEXT_EVENTS, ...after.split(' '), limit);
+    const asked = all.filter((row) => !again || again.has(keyOf(row)));
+    return { asked, differing: await askEvents(look, asked) };
+  });
   look.findings.count('events on the chain', rows.length);
-  for (const { difference, subjects } of wrong) {
-    look.findings.dispute(subjects);
-    look.findings.add(difference);
-  }
+  look.findings.doubt(differing);
   const last = rows.at(-1);
   return { last: last ? keyOf(last) : null, rows: rows.length };
 }
 
 /** The same for the blocks that are stored. @throws NotComparable */
 export async function compareBlocksAtNode(look: Look): Promise<void> {
-  const { rows, wrong } = await seen(
-    look,
-    () => look.rows<StoredBlock>(BLOCKS),
-    (some) => askBlocks(look, some),
-    ({ number }) => number,
-  );
+  const { asked: rows, differing } = await certain(look, async (again) => {
+    if (again) await pause(look);
+    const all = await look.rows<StoredBlock>(BLOCKS);
+    const asked = all.filter(({ number }) => !again || again.has(number));
+    return { asked, differing: await askBlocks(look, asked) };
+  });
   look.findings.count('blocks on the chain', rows.length);
   await reportBlocks(
     look,
-    wrong.map(({ difference: { kind, id, found, wanted } }) => ({
+    differing.map(({ kind, id, found, wanted }) => ({
       id,
       column: kind.split('.')[1],
       kept: found,
@@ -64,27 +58,8 @@ export async function compareBlocksAtNode(look: Look): Promise<void> {
   );
 }
 
-/** Asks again for what differs, each time as it is stored then. @returns all rows, and what was always wrong of them */
-async function seen<Row>(
-  look: Look,
-  read: () => Promise<Row[]>,
-  ask: (rows: Row[]) => Promise<Map<string, Wrong[]>>,
-  key: (row: Row) => string,
-): Promise<{ rows: Row[]; wrong: Wrong[] }> {
-  let rows: Row[] = [];
-  let differing = await patiently(look, async () => ask((rows = await read())));
-  for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.size > 0; sightings += 1) {
-    const before = differing;
-    // A balancer may have asked a node for the logs that does not have them yet.
-    await pause(look);
-    differing = await patiently(look, async () => ask((await read()).filter((row) => before.has(key(row)))));
-  }
-  return { rows, wrong: [...differing.values()].flat() };
-}
-
-async function askEvents(look: Look, rows: StoredEvent[]): Promise<Map<string, Wrong[]>> {
-  const differing = new Map<string, Wrong[]>();
-  if (rows.length === 0) return differing;
+async function askEvents(look: Look, rows: StoredEvent[]): Promise<Wrong[]> {
+  const differing: Wrong[] = [];
   const numbers = [...new Set(rows.map(({ block }) => block))];
   for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
     const some = numbers.slice(i, i + MOST_BLOCKS);
@@ -98,8 +73,7 @@ async function askEvents(look: Look, rows: StoredEvent[]): Promise<Map<string, W
     for (const row of rows.filter(({ block }) => logs.has(block))) {
       const index = BigInt(row.index) % SECOND;
       const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
-      const wrong = compareEvent(row, headers.get(row.block)!, log);
-      if (wrong.length > 0) differing.set(keyOf(row), wrong);
+      differing.push(...compareEvent(row, headers.get(row.block)!, log));
     }
   }
   return differing;
@@ -142,21 +116,15 @@ async function logsOf(look: Look, cursor: AtCursor, blocks: StoredEvent[][]): Pr
   return found;
 }
 
-async function askBlocks(look: Look, rows: StoredBlock[]): Promise<Map<string, Wrong[]>> {
-  if (rows.length === 0) return new Map();
+async function askBlocks(look: Look, rows: StoredBlock[]): Promise<Wrong[]> {
+  if (rows.length === 0) return [];
   const headers = (await askAt(look, rows[0], headersOf(rows.map(({ number }) => number)))) as Header[];
-  const differing = rows.flatMap((row, i): [string, Wrong[]][] => {
+  return rows.flatMap((row, i) => {
     const { hash, parentHash, timestamp } = headers[i];
-    const wanted = {
-      hash,
-      parent_hash: parentHash,
-      time: timeOf(timestamp),
-    };
+    const wanted = { hash, parent_hash: parentHash, time: timeOf(timestamp) };
     const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
-    const wrong = differences('chain_blocks', row.number, found, wanted);
-    return wrong.length > 0 ? [[row.number, wrong.map((difference) => ({ difference, subjects: [] }))]] : [];
+    return differences('chain_blocks', row.number, found, wanted, []);
   });
-  return new Map(differing);
 }
 
 /** Answers of nodes that have the cursor's block, and with it all earlier ones. */
@@ -187,11 +155,12 @@ function differences<Column extends string>(
   id: string,
   found: Record<NoInfer<Column>, string | null>,
   wanted: Partial<Record<Column, string | null>>,
-): Difference[] {
+  subjects: string[],
+): Wrong[] {
   return (Object.keys(wanted) as Column[]).flatMap((column) =>
     found[column] === wanted[column]
       ? []
-      : { kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column]!, mended: false },
+      : { key: id, kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column]!, subjects },
   );
 }
 
@@ -202,10 +171,12 @@ const subjectsOf = ({ pool_id, contract, draw_id }: Partial<Record<EventColumn, 
 function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined): Wrong[] {
   const id = keyOf(row);
   const wanted = log && wantedOf(row, header, log);
-  if (!wanted) {
-    const difference = { kind: 'chain_events.log_index', id, found: row.kind, wanted: null, mended: false };
-    return [{ difference, subjects: subjectsOf(row) }];
-  }
-  const subjects = [...subjectsOf(row), ...subjectsOf(wanted)];
-  return differences('chain_events', id, row, wanted).map((difference) => ({ difference, subjects }));
+  if (!wanted)
+    return [
+      {
+        ...{ key: id, kind: 'chain_events.log_index', id },
+        ...{ found: row.kind, wanted: null, subjects: subjectsOf(row) },
+      },
+    ];
+  return differences('chain_events', id, row, wanted, [...subjectsOf(row), ...subjectsOf(wanted)]);
 }

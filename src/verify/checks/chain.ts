@@ -9,7 +9,7 @@ import {
   questionsOf,
 } from '#verify/contract/holdings';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
-import type { Difference } from './findings';
+import type { Doubt } from './findings';
 import type { Look, Part } from './look';
 import { NEXT_POOLS } from './pools.sql';
 
@@ -47,7 +47,7 @@ const CALLS_PER_CHECK = 500;
 const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
-export const MIN_SIGHTINGS = 3;
+const MIN_SIGHTINGS = 3;
 /** Sorts behind all ids and addresses. */
 const BEHIND = '~';
 const QUERY_CANCELED = '57014';
@@ -103,7 +103,8 @@ async function compareHoldings(
   accounts: [after: string, most: number | null, only: string[] | null],
   choose: (all: Question[]) => Question[],
 ): Promise<void> {
-  const asked = await certain(look, ids, async (some) => {
+  const { asked, differing } = await certain(look, async (again) => {
+    const some = again ? [...again] : ids;
     const rows = await look.rows<Holding>(LEDGER_HOLDINGS, some, ...accounts);
     const questions = choose(rows.flatMap(questionsOf));
     return compareAnswers(
@@ -115,14 +116,15 @@ async function compareHoldings(
   const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
   look.findings.count('balances on the chain', asked.length - yields);
   look.findings.count('claimable yields on the chain', yields);
+  look.findings.doubt(differing);
 }
 
 /** Compares the number of events read with each contract's own count. @throws NotComparable */
 export async function compareSeqs(look: Look, contracts: string[]): Promise<void> {
   type Last = AtCursor & Record<'contract' | 'seq' | 'block', string>;
   const data = encodeFunctionData({ abi, functionName: 'seq' });
-  await certain(look, contracts, async (some) => {
-    const rows = await look.rows<Last>(LAST_EVENTS, some);
+  const { differing } = await certain(look, async (again) => {
+    const rows = await look.rows<Last>(LAST_EVENTS, again ? [...again] : contracts);
     const questions = rows.map(({ contract, seq, block }) => ({
       key: contract,
       kind: 'chain.seq',
@@ -133,30 +135,35 @@ export async function compareSeqs(look: Look, contracts: string[]): Promise<void
     return compareAnswers(look, rows[0], questions);
   });
   look.findings.count('contracts', contracts.length);
+  look.findings.doubt(differing);
 }
 
-interface Asked {
-  asked: Question[];
-  differing: { key: string; difference: Difference }[];
+interface Asked<Row> {
+  asked: Row[];
+  /** With the keys to ask for it again. */
+  differing: (Doubt & { key: string })[];
 }
 
-/** Asks again for values that differ, each time with the current ledger. @returns what was asked at first */
-export async function certain(
+/**
+ * Asks again for what differs, each time as it is stored then.
+ * @param compare gets the keys to ask for again, undefined for all
+ * @returns what was asked at first, and what always differed
+ */
+export async function certain<Row>(
   look: Look,
-  keys: string[],
-  compare: (keys: string[]) => Promise<Asked>,
-): Promise<Question[]> {
-  let { asked, differing } = await patiently(look, () => compare(keys));
+  compare: (again?: Set<string>) => Promise<Asked<Row>>,
+): Promise<Asked<Row>> {
+  const { asked, differing: first } = await patiently(look, compare);
+  let differing = first;
   for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.length > 0; sightings += 1) {
-    const again = [...new Set(differing.map(({ key }) => key))];
+    const again = new Set(differing.map(({ key }) => key));
     ({ differing } = await patiently(look, () => compare(again)));
   }
-  differing.forEach(({ difference }) => look.findings.add(difference));
-  return asked;
+  return { asked, differing };
 }
 
 /** Repeats the work until the node has the cursor's block. Either of them may be moving. */
-export async function patiently<T>(look: Look, work: () => Promise<T>): Promise<T> {
+async function patiently<T>(look: Look, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
@@ -177,8 +184,8 @@ export async function compareAnswers(
   look: Look,
   cursor: AtCursor | undefined,
   questions: (Question & { key: string })[],
-): Promise<Asked> {
-  const differing: Asked['differing'] = [];
+): Promise<Asked<Question>> {
+  const differing: Asked<Question>['differing'] = [];
   for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {
     const some = questions.slice(i, i + CALLS_PER_CHECK);
     const answers = await look.mode.chain!.ask(
@@ -195,7 +202,8 @@ export async function compareAnswers(
         differing.push({
           key,
           // The chain knows its balances, so it is the ledger that differs.
-          difference: { kind, id, found: wanted.toString(), wanted: value.toString(), mended: false },
+          ...{ kind, id, found: wanted.toString(), wanted: value.toString() },
+          subjects: [],
         });
     });
   }

@@ -13,6 +13,12 @@ export interface Difference {
   mended: boolean;
 }
 
+/** A wrong value that only people can judge. */
+export interface Doubt extends Omit<Difference, 'mended'> {
+  /** Of which pools and draws nothing is derived anew until they have; '*' for all. */
+  subjects: string[];
+}
+
 export interface VerifyReport {
   complete: boolean;
   /** Reasons why something could not be compared. */
@@ -61,6 +67,14 @@ export class Findings {
   /** @param how it is known that no event of the contract is missing */
   tell(contract: string, how: string): void {
     this.completeness.set(contract, how);
+  }
+
+  /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
+  doubt(found: Doubt[]): void {
+    for (const { kind, id, found: value, wanted, subjects } of found) {
+      this.dispute(subjects);
+      this.add({ kind, id, found: value, wanted, mended: false });
+    }
   }
 
   /** @param subjects ids of pools, contract and id of draws, or '*' for all */

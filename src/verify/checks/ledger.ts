@@ -1,16 +1,9 @@
 import * as events from './events.sql';
+import type { Doubt } from './findings';
 import { type Look, type Part, type Value, unique } from './look';
 import * as pools from './pools.sql';
 import { replayPositions } from './positions';
 
-interface EventValue {
-  kind: string;
-  id: string;
-  wanted: string | null;
-  found: string | null;
-  /** The pools and draws that are in doubt until a person has decided; '*' for all. */
-  subjects: string[];
-}
 interface TimeValue extends Value {
   table: 'transactions' | 'yield_accruals';
   pool: string;
@@ -21,39 +14,38 @@ interface TimeValue extends Value {
  * @param after contract and event number to go on after. @returns those of the last event, null at the end
  */
 export async function compareEvents(look: Look, after: string, limit: number): Promise<Part> {
-  const [found] = await look.rows<{ rows: number; differences: EventValue[]; contract: string; seq: string }>(
+  const [found] = await look.rows<{ rows: number; differences: Doubt[]; contract: string; seq: string }>(
     events.COMPARE_EVENTS,
     ...after.split(' '),
     limit,
   );
   if (!found) return { last: null, rows: 0 };
   look.findings.count('events', found.rows);
-  reportEvents(look, found.differences);
+  look.findings.doubt(found.differences);
   return { last: found.rows < limit ? null : `${found.contract} ${found.seq}`, rows: found.rows };
 }
 
 /** The rows of the ledger with their events, and the times that they have from these. */
 export async function compareTimes(look: Look, ids: string[]): Promise<void> {
   const { findings } = look;
-  reportEvents(look, await look.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+  findings.doubt(await look.rows<Doubt>(events.COMPARE_LEDGER_ROWS, ids));
   const found = await look.rows<TimeValue>(events.COMPARE_TIMES, ids);
   const clear = unique(found.map(({ pool }) => pool)).filter((pool) => !findings.isDisputed(pool));
   const contested = clear.filter((pool) => found.some((each) => each.pool === pool && each.event));
   const { wrongEvents, doubtful } = await judge(look, contested);
   // What fits neither has another fault too, and nobody knows which times are right.
   findings.dispute(doubtful.filter((pool) => !wrongEvents.has(pool)));
-  for (const { pool, event, kept, recount } of found.filter(
-    (each) => wrongEvents.has(each.pool) && each.event,
-  )) {
-    findings.dispute([pool]);
-    findings.add({
-      kind: 'chain_events.block_time',
-      id: event!,
-      found: recount,
-      wanted: kept,
-      mended: false,
-    });
-  }
+  findings.doubt(
+    found
+      .filter(({ pool, event }) => event && wrongEvents.has(pool))
+      .map(({ pool, event, kept, recount }) => ({
+        kind: 'chain_events.block_time',
+        id: event!,
+        found: recount,
+        wanted: kept,
+        subjects: [pool],
+      })),
+  );
   const mendable = clear.filter((pool) => !doubtful.includes(pool));
   for (const table of ['transactions', 'yield_accruals'] as const) {
     const some = found.filter((each) => each.table === table);
@@ -85,12 +77,4 @@ async function judge(look: Look, ids: string[]): Promise<{ doubtful: string[]; w
   const doubtful = await differing(ids, 'block');
   const wrong = await differing(doubtful, 'ledger');
   return { doubtful, wrongEvents: new Set(doubtful.filter((pool) => !wrong.includes(pool))) };
-}
-
-/** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
-function reportEvents({ findings }: Look, found: EventValue[]): void {
-  for (const { subjects, ...difference } of found) {
-    findings.dispute(subjects);
-    findings.add({ ...difference, mended: false });
-  }
 }

@@ -1,4 +1,4 @@
-import { compareColumns } from './pools.sql';
+import { compareColumns, distinct } from './pools.sql';
 
 const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
 const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
@@ -60,27 +60,18 @@ export const REPAIR_TYPES = `
   UPDATE pool_members m SET type = p.type FROM pools p
   WHERE p.id = m.pool_id AND p.id = ANY($1::uuid[]) AND m.type <> p.type`;
 
-/** Distinct values in index order. Each takes one index lookup, however many rows have it. */
-const distinct = (name: string, column: string, table: string, condition: string): string => `
-  ${name} AS (
-    (SELECT ${column} AS address FROM ${table} WHERE ${condition} AND ${column} > $1 ORDER BY ${column} LIMIT 1)
-    UNION ALL
-    SELECT (SELECT ${column} FROM ${table} WHERE ${condition} AND ${column} > e.address ORDER BY ${column} LIMIT 1)
-    FROM ${name} e WHERE e.address IS NOT NULL
-  )`;
-
 /** Addresses that have days or counts of memberships, or should have, in order. Parameters: the address to go on after, limit. */
 export const NEXT_ADDRESSES = `
-  WITH RECURSIVE ${distinct('days', 'address', 'account_days', 'true')},
+  WITH RECURSIVE ${distinct('days', 'address', 'account_days')},
   ${distinct('payers', 'account', 'transactions', 'NOT by_owner')},
   ${distinct('members', 'address', 'pool_members', `indexed AND role = 'MEMBER'`)},
-  ${distinct('counted', 'address', 'member_counts', 'true')},
-  ${distinct('streams', 'address', 'member_streams', 'true')}
-  SELECT address FROM (
-    (SELECT address FROM users WHERE address > $1 ORDER BY address LIMIT $2)
-    UNION (SELECT address FROM days LIMIT $2)
-    UNION (SELECT address FROM payers LIMIT $2)
-    UNION (SELECT address FROM members LIMIT $2)
-    UNION (SELECT address FROM counted LIMIT $2)
-    UNION (SELECT address FROM streams LIMIT $2)
-  ) found WHERE address IS NOT NULL ORDER BY address LIMIT $2`;
+  ${distinct('counted', 'address', 'member_counts')},
+  ${distinct('streams', 'address', 'member_streams')}
+  SELECT key AS address FROM (
+    (SELECT address AS key FROM users WHERE address > $1 ORDER BY address LIMIT $2)
+    UNION (SELECT key FROM days LIMIT $2)
+    UNION (SELECT key FROM payers LIMIT $2)
+    UNION (SELECT key FROM members LIMIT $2)
+    UNION (SELECT key FROM counted LIMIT $2)
+    UNION (SELECT key FROM streams LIMIT $2)
+  ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;

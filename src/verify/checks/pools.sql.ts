@@ -91,6 +91,14 @@ export const comparePools = (remember: boolean): string => `
     )} d), '[]') AS differences`;
 export const REMEMBER_POOLS = `WITH recount AS MATERIALIZED (${RECOUNT}) ${REMEMBER}`;
 
+/** SQL: distinct values after parameter 1 in index order. Each takes one index lookup, however many rows have it. */
+export const distinct = (name: string, column: string, table: string, condition = 'true'): string => `
+  ${name} AS (
+    (SELECT ${column} AS key FROM ${table} WHERE ${condition} AND ${column} > $1 ORDER BY ${column} LIMIT 1)
+    UNION ALL
+    SELECT (SELECT ${column} FROM ${table} WHERE ${condition} AND ${column} > n.key ORDER BY ${column} LIMIT 1)
+    FROM ${name} n WHERE n.key IS NOT NULL
+  )`;
 /** Sorts before all ids. */
 export const FIRST_POOL = '00000000-0000-0000-0000-000000000000';
 export const NEXT_POOLS = 'SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2';

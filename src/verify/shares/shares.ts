@@ -39,10 +39,15 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
     found.share_holdings.filter((each) => isClear(each) === is),
   );
   // The events are never repaired: `replay` makes the parts of a payout anew.
-  for (const { id, column, kept, recount, pools } of wrong) {
-    findings.dispute(pools);
-    findings.add({ kind: `chain_events.${column}`, id, found: kept, wanted: recount, mended: false });
-  }
+  findings.doubt(
+    wrong.map(({ id, column, kept, recount, pools }) => ({
+      kind: `chain_events.${column}`,
+      id,
+      found: kept,
+      wanted: recount,
+      subjects: pools,
+    })),
+  );
   await look.report('share_holdings', clear, async () => {
     // The indexer waits for its end.
     await look.client.query(LOCK_CURSOR);

@@ -21,7 +21,6 @@ const MOST_DIFFERING = 10_000;
 
 /** Compares what the outbox tells of the chain's events, as far as it still keeps that, with the events that apply. */
 export async function compareTold(look: Look): Promise<void> {
-  const { findings } = look;
   const [{ first, until }] = await look.rows<{ first: string; until: string }>(sql.REACH);
   await look.goOn<Place>({ xid: '0', position: '-1' }, ROWS, ({ xid, position }, limit) => {
     look.mode.advance(limit);
@@ -34,18 +33,18 @@ export async function compareTold(look: Look): Promise<void> {
   });
   await look.client.query('ANALYZE verified_told');
   const differing = await look.rows<Told>(sql.COMPARE_TOLD, first, until, MOST_DIFFERING);
-  for (const { block, what, told, applied, subjects } of differing) {
-    const times = (count: number): string | null => (count === 0 ? null : `told ${count} times: ${what}`);
-    findings.add({
+  const times = (count: number, what: string): string | null =>
+    count === 0 ? null : `told ${count} times: ${what}`;
+  look.findings.doubt(
+    differing.map(({ block, what, told, applied, subjects }) => ({
       kind: 'outbox.items',
       id: block,
-      found: times(told),
-      wanted: times(applied),
-      mended: false,
-    });
-    // What was told may have been right.
-    if (told > applied) findings.dispute(subjects);
-  }
+      found: times(told, what),
+      wanted: times(applied, what),
+      // Without an event, what was told may have been right.
+      subjects: told > applied ? subjects : [],
+    })),
+  );
 }
 
 async function takeTold(look: Look, ...parameters: unknown[]): Promise<Place | undefined> {

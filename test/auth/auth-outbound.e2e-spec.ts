@@ -217,7 +217,9 @@ describe('a node', () => {
   });
 
   it('that accepts everything is not asked about an ERC-8010 signature', async () => {
-    const agreeing = await node((_, response) => json(response, { result: ACCEPTED }));
+    const agreeing = await node((_, response, call) =>
+      json(response, { ...JSON.parse(call), result: ACCEPTED }),
+    );
     await withApp(agreeing.url, async (app) => {
       const address = newWallet().address;
       expect((await attempt(app, address, ERC8010)).status).toBe(401);

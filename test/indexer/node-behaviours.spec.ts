@@ -1,15 +1,21 @@
-import type { Hex } from 'viem';
+import { type Hex, pad } from 'viem';
 import { ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
+import { PoolContracts } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import type { RetryKind } from '#ledger/chain/json-rpc';
 import { SignInRefused } from '#features/auth/sign-in-refused';
 import { ContractWallets } from '#features/auth/wallet-signature';
+import { readTokens } from '#indexer/leading/token';
 import { Rpc, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { KeeperNode } from '#keeper/node';
 import { type Reply, RpcNode } from '../support/chain/rpc-node';
 
 /** The answer of a wallet that accepts a signature (EIP-1271). */
 const ACCEPTED = `0x1626ba7e${'0'.repeat(56)}`;
 const ADDRESS: Hex = `0x${'11'.repeat(20)}`;
+/** What a contract and its token answer otherwise, but for the symbol. */
+const TOKEN: Record<string, Hex> = { '0xfc0c546a': pad(ADDRESS), '0x313ce567': pad('0x12') };
 
 const body =
   (text: string): Reply =>
@@ -19,19 +25,25 @@ const fields =
   (...some: object[]): Reply =>
   (response, [{ id }]) =>
     response.end(JSON.stringify(Object.assign({ jsonrpc: '2.0', id }, ...some)));
-const error = (code: number, message: string, data?: string): Reply =>
+const well = fields({ result: ACCEPTED });
+const error = (code: number, message: unknown, data?: unknown): Reply =>
   fields({ error: { code, message, data } });
 /** Redirects to a node that would accept everything. */
-const redirect: Reply = (response) =>
+const redirect: Reply = (response, sent) =>
   response.req.url === '/elsewhere'
-    ? fields({ result: ACCEPTED })(response, [{ id: 1, method: '', params: [] }])
+    ? well(response, sent)
     : response.writeHead(308, { location: '/elsewhere' }).end();
 
-type Saying = 'result' | 'revert' | 'refusal' | 'no answer';
-/** A node's answer to a call, and how callers understand it. */
-const BEHAVIOURS: [name: string, Reply, Saying, result?: unknown][] = [
-  ['a result', fields({ result: ACCEPTED }), 'result', ACCEPTED],
+/** A node's answer to a call, and how callers understand it: a RetryKind is no answer. */
+const BEHAVIOURS: [name: string, Reply, 'result' | 'revert' | 'refusal' | RetryKind, result?: unknown][] = [
+  ['a result', well, 'result', ACCEPTED],
   ['a result beside an empty error', fields({ result: ACCEPTED, error: null }), 'result', ACCEPTED],
+  [
+    'an id as text',
+    (to, [call]) => fields({ ...call, id: `${call.id}`, result: ACCEPTED })(to, [call]),
+    'result',
+    ACCEPTED,
+  ],
   ['a number as result', fields({ result: 1 }), 'result', 1],
   ['an object as result', fields({ result: { toString: 1 } }), 'result', { toString: 1 }],
   ['a result of another length', fields({ result: '0x11' }), 'result', '0x11'],
@@ -42,55 +54,77 @@ const BEHAVIOURS: [name: string, Reply, Saying, result?: unknown][] = [
   ['words for a revert in the data', error(-32500, 'failed', 'Reverted 0x'), 'revert'],
   ['an error for a block it lacks', error(-32000, 'header not found'), 'refusal'],
   ['an error that is no object', fields({ error: 7 }), 'refusal'],
-  ['an error for too many requests', error(-32005, 'daily request count exceeded'), 'no answer'],
-  ['neither result nor error', fields(), 'no answer'],
-  ['nothing', body(''), 'no answer'],
-  ['null', body('null'), 'no answer'],
-  ['text', body('no JSON'), 'no answer'],
-  ['half an answer', body('{"jsonrpc":"2.0","id":'), 'no answer'],
-  ['depth', body('['.repeat(500_000)), 'no answer'],
-  ['502', (response) => response.writeHead(502).end('<html>'), 'no answer'],
-  ['a closed connection', (response) => response.socket!.destroy(), 'no answer'],
-  ['a redirect', redirect, 'no answer'],
+  ['a message that is no text', error(-32000, { toString: 1 }, { toString: 1 }), 'refusal'],
+  ['an error without id', fields({ id: null, error: { code: -32700, message: 'parse error' } }), 'refusal'],
+  ['code 429', error(429, ''), 'rate_limit'],
+  ['an error for too many requests', error(-32005, 'daily request count exceeded'), 'rate_limit'],
+  ['too many requests as error', fields({ error: 'too many requests' }), 'rate_limit'],
+  ['429', (response) => response.writeHead(429).end('slow down'), 'rate_limit'],
+  ['429 with a result', (response, sent) => well(response.writeHead(429), sent), 'rate_limit'],
+  ['neither result nor error', fields(), 'incomplete'],
+  ['another id', fields({ id: 0, result: ACCEPTED }), 'incomplete'],
+  ['an id that is no text', fields({ id: { toString: 1 }, result: ACCEPTED }), 'incomplete'],
+  ['a list of nothing', body('[null,true,"x"]'), 'incomplete'],
+  ['nothing', body(''), 'http'],
+  ['null', body('null'), 'http'],
+  ['true', body('true'), 'http'],
+  ['a text as JSON', body('"upstream error"'), 'http'],
+  ['text', body('no JSON'), 'http'],
+  ['half an answer', body('{"jsonrpc":"2.0","id":'), 'http'],
+  ['depth', body('['.repeat(500_000)), 'http'],
+  ['502', (response) => response.writeHead(502).end('<html>'), 'http'],
+  ['a closed connection', (response) => response.socket!.destroy(), 'network'],
+  ['a redirect', redirect, 'network'],
 ];
 
 describe.each(BEHAVIOURS)('a node that sends %s', (_, reply, saying, result) => {
   let node: RpcNode;
   let chain: ChainRpc;
+  let rpc: Rpc;
+  let retries: RetryKind[];
   beforeAll(async () => {
-    node = await RpcNode.start(() => null);
-    node.faults = { http: () => reply };
+    node = await RpcNode.start((_, [{ data }]) => TOKEN[data]);
+    node.faults = {
+      http: () => (node.requests.at(-1)!.every(({ params: [call] }) => call?.data in TOKEN) ? 'ok' : reply),
+    };
     chain = new ChainRpc(rpcEndpoints(node.url));
+    const times = { answerMs: 30_000, patienceMs: 0, backoffMs: 1 };
+    rpc = new Rpc(rpcEndpoints(node.url)[0], (kind) => retries.push(kind), times);
   });
+  beforeEach(() => (retries = []));
   afterAll(() => node.stop());
   const thrown = (kind: new (...some: never[]) => Error): unknown => expect.any(kind);
+  const isSilent = saying !== 'result' && saying !== 'revert';
+  const isRetried = isSilent && saying !== 'refusal';
 
   it('is understood by the indexer and verify', async () => {
-    const rpc = new Rpc(rpcEndpoints(node.url)[0], undefined, {
-      answerMs: 30_000,
-      patienceMs: 0,
-      backoffMs: 1,
-    });
     const [answer] = await rpc.settled([['eth_call', []]]).catch((failure: unknown) => [failure]);
     if (saying === 'result') expect(answer).toEqual(result);
-    else expect(answer).toEqual(thrown(saying === 'no answer' ? RpcUnavailable : RpcError));
+    else expect(answer).toEqual(thrown(isRetried ? RpcUnavailable : RpcError));
     if (answer instanceof RpcError) expect(answer.isRevert).toBe(saying === 'revert');
+    expect(retries).toEqual(isRetried ? [saying] : []);
+  });
+
+  it('is understood by the reading of a token, here of its symbol', async () => {
+    const reader = { source: { rpc } } as WatchedEndpoint;
+    const found = await readTokens([reader], new PoolContracts([['cooperative', [ADDRESS]]]));
+    const symbol = saying === 'revert' ? '' : (expect.any(String) as unknown);
+    const token = { contract: ADDRESS, address: ADDRESS, decimals: 18, symbol };
+    expect(found).toEqual(isSilent ? undefined : [token]);
   });
 
   it('is understood by the keeper', async () => {
     const answer: unknown = await new KeeperNode(chain)
       .read(ADDRESS, '0x')
       .catch((failure: unknown) => failure);
-    const silent = saying === 'refusal' || saying === 'no answer';
-    expect(answer).toEqual(silent ? thrown(ChainUnavailable) : result);
+    expect(answer).toEqual(isSilent ? thrown(ChainUnavailable) : result);
   });
 
   it('signs in accepted wallets, and reports a node that does not answer', async () => {
     const signedIn = new ContractWallets(chain)
       .verify('', ADDRESS, '0x')
       .catch((failure: unknown) => failure);
-    const silent = saying === 'refusal' || saying === 'no answer';
-    expect(await signedIn).toEqual(silent ? thrown(SignInRefused) : result === ACCEPTED);
+    expect(await signedIn).toEqual(isSilent ? thrown(SignInRefused) : result === ACCEPTED);
   });
 });
 

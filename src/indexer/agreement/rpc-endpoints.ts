@@ -9,7 +9,7 @@ import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import type { Turn } from '#indexer/requests/budget';
-import type { RetryKind } from '#indexer/requests/post';
+import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, contradicts, countedAlike, testify, verdict } from './cross-check';

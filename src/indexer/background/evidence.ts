@@ -1,3 +1,4 @@
+import { isObject } from '#ledger/chain/json-rpc';
 import { type RawBlock, headerCall, hex, quantityOf, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -63,9 +64,6 @@ export async function ask(
     throw error;
   }
 }
-
-const isObject = (answer: unknown): answer is Record<string, unknown> =>
-  typeof answer === 'object' && answer !== null && !(answer instanceof Error);
 
 function testify(
   { nonce }: Submission,

@@ -1,3 +1,4 @@
+import { isObject } from '#ledger/chain/json-rpc';
 import { acceptedClaim } from '#indexer/agreement/vote';
 import { hex } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
@@ -66,9 +67,6 @@ export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promi
     throw error;
   }
 }
-
-const isObject = (answer: unknown): answer is Record<string, unknown> =>
-  typeof answer === 'object' && answer !== null && !(answer instanceof Error);
 
 /** Of transactions that were asked for, in the ledger's own block; whatever else a node sends is ignored. */
 function costsOf(answers: unknown[], blocks: OpenBlock[]): Costs {

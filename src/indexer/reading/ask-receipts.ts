@@ -1,10 +1,10 @@
+import { isObject } from '#ledger/chain/json-rpc';
 import { type Call, RetryableChainError, type Rpc, RpcError } from './rpc';
 
 /** Receipts of blocks with more transactions are not asked for one by one. */
 const MOST_SINGLE = 500;
 
-const isList = (answer: unknown): answer is object[] =>
-  Array.isArray(answer) && answer.every((each) => typeof each === 'object' && each !== null);
+const isList = (answer: unknown): answer is object[] => Array.isArray(answer) && answer.every(isObject);
 
 /**
  * All receipts of a block, according to the endpoint: first by one call, then one by one. An endpoint that leaves some
@@ -30,7 +30,7 @@ export async function* askReceipts(
   }
   if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return;
   const found = await ask(transactions.map((hash) => ['eth_getTransactionReceipt', [hash]]));
-  if (!isList(found) || found.some((each) => each instanceof RpcError)) return;
+  if (!isList(found)) return;
   if (isRefused) rpc.lacksBlockReceipts = true;
   yield found;
 }

@@ -1,6 +1,7 @@
 import { type Call, type Reply, RpcNode } from '../../../test/support/chain/rpc-node';
+import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
-import type { RetryKind } from '#indexer/requests/post';
+import type { RetryKind } from '#ledger/chain/json-rpc';
 import { Rpc, RpcError, RpcResting, RpcUnavailable, isThrottled } from './rpc';
 
 /** No answer is late on a slow machine, but for the test of one that does not come. */
@@ -53,28 +54,15 @@ describe('Rpc', () => {
     expect(retries).toEqual([]);
   });
 
-  const failures: [string, string, Reply][] = [
-    ['429', 'rate_limit', (response) => response.writeHead(429).end('slow down')],
-    ['429 with an answer', 'rate_limit', (response, sent) => well(response.writeHead(429), sent)],
-    ['502', 'http', (response) => response.writeHead(502).end('<html>bad gateway</html>')],
-    ['a dropped connection', 'network', (response) => response.socket!.destroy()],
-    ['half an answer', 'http', (response) => response.end('{"jsonrpc":"2.0","id":')],
-    ['nothing', 'http', (response) => response.end()],
-    ['null', 'http', json(() => null)],
-    ['true', 'http', json(() => true)],
-    ['a number', 'http', json(() => 1)],
-    ['a text as JSON', 'http', json(() => 'upstream error')],
-    ['502 with a text', 'http', (response, sent) => json(() => 'Bad Gateway')(response.writeHead(502), sent)],
-    ['a list of nothing', 'incomplete', json(() => [null, true, 'x'])],
-    ['another id', 'incomplete', json(() => ({ jsonrpc: '2.0', id: 0, result: 'other' }))],
-    ['neither result nor error', 'incomplete', json(([{ id }]) => ({ jsonrpc: '2.0', id }))],
-    ['code 429', 'rate_limit', failing(429, '')],
-    ['words for 429', 'rate_limit', failing(-32005, 'daily request count exceeded')],
-  ];
-  it.each(failures)('tries again after %s', async (_, kind, reply) => {
-    replies = [reply, reply];
+  it('tries again after what is no answer, or says that it was asked too often', async () => {
+    replies = [
+      json(() => null),
+      failing(429, ''),
+      (response) => response.socket!.destroy(),
+      json(() => ({ jsonrpc: '2.0' })),
+    ];
     expect(await rpc.call('a')).toBe('a');
-    expect(retries).toEqual([kind, kind]);
+    expect(retries).toEqual(['http', 'rate_limit', 'network', 'incomplete']);
   });
 
   it('tries again after silence', async () => {
@@ -95,13 +83,6 @@ describe('Rpc', () => {
   });
 
   const refuse = ([{ id }]: Call[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
-
-  it('knows an answer whose id is a text', async () => {
-    const texts = json((sent) => answers(sent).map((each) => ({ ...each, id: String((each as Call).id) })));
-    replies = [texts];
-    expect(await rpc.batch(callsOf(2))).toEqual(['m0', 'm1']);
-    expect(retries).toEqual([]);
-  });
 
   it('divides what takes a node too long, or is too large for its limit of a whole answer', async () => {
     const mayTake =
@@ -192,18 +173,19 @@ describe('Rpc', () => {
     const secret = 'key0123456789';
     const basic = Buffer.from('me:pass').toString('base64');
     const message = `no such key ${secret} of me:pass ${basic} ${'.'.repeat(140)}${secret}`;
-    replies = [
-      (response, sent) => {
-        expect(response.req.headers.authorization).toBe(`Basic ${basic}`);
-        json(() => ({ id: sent[0].id, error: { code: 1, message } }))(response, sent);
-      },
-    ];
-    const address = url.replace('http://', 'http://me:pass@');
-    const error = (await new Rpc(endpoint(`${address}/v2/${secret}`)).call('a').catch(String)) as string;
-    expect(error).toContain('no such key');
-    expect(error.length).toBeLessThan(250);
-    // Nor a part of it, where the text is cut.
-    expect(error).not.toMatch(/key0|pass|bWU6/);
+    const refusing: Reply = (response, sent) => {
+      expect(response.req.headers.authorization).toBe(`Basic ${basic}`);
+      failing(1, message)(response, sent);
+    };
+    replies = [refusing, refusing];
+    const known = endpoint(`${url.replace('http://', 'http://me:pass@')}/v2/${secret}`);
+    const asked = [new Rpc(known).call('a'), new ChainRpc([known]).request('a', [])];
+    for (const error of await Promise.all(asked.map((each) => each.catch(String) as Promise<string>))) {
+      expect(error).toContain('no such key');
+      expect(error.length).toBeLessThan(300);
+      // Nor a part of it, where the text is cut.
+      expect(error).not.toMatch(/key0|pass|bWU6/);
+    }
   });
 
   it('gives up when its patience ends', async () => {

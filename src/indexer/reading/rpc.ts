@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnswerTooLarge } from '#platform/http/read-bounded';
-import { isRevert } from '#ledger/chain/chain-rpc';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
+import { BatchRefused, NodeError, type RetryKind, Retryable, ask } from '#ledger/chain/json-rpc';
 import { BatchSize } from '#indexer/requests/batch-size';
 import { Budget, Resting, type Turn } from '#indexer/requests/budget';
 import { Hashes } from '#indexer/requests/hashes';
-import { BatchRefused, type RetryKind, Retryable, post } from '#indexer/requests/post';
 import { type Refusal, refusalOf } from '#indexer/requests/refusals';
-import { Secrets } from '#indexer/requests/secrets';
 
 /** Reading the chain failed. Trying again later may help. */
 export class RetryableChainError extends Error {}
@@ -51,13 +49,6 @@ export const isThrottled = (error: unknown): boolean =>
 
 export type Call = [method: string, params: unknown[]];
 
-interface RpcResponse {
-  /** Some nodes send it as a text. */
-  id?: number | string | null;
-  result?: unknown;
-  error?: { code?: number; message?: string; data?: unknown } | null;
-}
-
 /** `answerMs` and `patienceMs` together are shorter than the time after which a leader's heartbeat is stale. */
 const TIMES = {
   /** Timeout of one answer. */
@@ -67,11 +58,10 @@ const TIMES = {
   /** Wait before the second try. It doubles before each further one. */
   backoffMs: 100,
 };
+/** A full batch of events has about 8 MB. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** A batch that has to be split is sent in so many requests at a time. */
 const PARALLEL_REQUESTS = 4;
-/** Providers use the same error code for too many requests and too many results, so only the text tells. */
-const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
-const BATCH_LIMIT = /batch/i;
 /** geth's code for the calls of a batch that no longer fit into its limit for the whole answer. */
 const TOO_LARGE = -32003;
 /** A batch of fewer calls that times out is not divided, because their number is not what makes it slow. */
@@ -88,9 +78,7 @@ export class Rpc {
   lacksBlockReceipts = false;
   /** How often it has answered that it was asked too often. */
   throttled = 0;
-  private id = 0;
   private readonly batchSize = new BatchSize();
-  private readonly secrets: Secrets;
   private readonly budget: Budget;
 
   constructor(
@@ -98,7 +86,6 @@ export class Rpc {
     private readonly onRetry: (kind: RetryKind) => void = () => undefined,
     private readonly times = TIMES,
   ) {
-    this.secrets = new Secrets(endpoint);
     this.budget = new Budget(endpoint.perSecond);
   }
 
@@ -195,7 +182,7 @@ export class Rpc {
         }
         const jitteredMs = waitMs * (0.5 + Math.random());
         if (Date.now() + jitteredMs - start > patienceMs)
-          throw new RpcUnavailable(error.message, error.kind === 'rate_limit');
+          throw new RpcUnavailable(`${this.endpoint.name}: ${error.message}`, error.kind === 'rate_limit');
         await sleep(jitteredMs);
       }
     }
@@ -223,44 +210,16 @@ export class Rpc {
   }
 
   private async send(calls: Call[], answerMs: number): Promise<unknown[]> {
-    const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
-    const isOne = requests.length === 1;
-    const { length } = calls;
-    const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, answerMs);
-    const list = (Array.isArray(answers) ? answers : [answers]).filter(isResponse);
-    const byId = new Map(list.map((answer) => [Number(answer.id), answer]));
-    // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.
-    const [first] = list;
-    const isWhole = !isOne && !Array.isArray(answers);
-    const whole =
-      first?.error && list.length === 1 && (isWhole || !requests.some(({ id }) => id === Number(first.id)));
-    if (isWhole && first && 'result' in first) throw new BatchRefused(true);
-    const results = requests.map(({ id, method }) => {
-      const answer = byId.get(id) ?? (whole ? first : undefined);
-      if (!answer) throw new Retryable('incomplete', `${method}: no answer in the batch`);
-      if (!answer.error) {
-        if ('result' in answer) return answer.result;
-        throw new Retryable('incomplete', `${method}: answer without result`);
-      }
-      const { code = 0 } = answer.error;
-      const said = String(answer.error.message ?? 'error without message');
-      const message = this.secrets.printable(said);
-      // A contract chooses the words of its reverts.
-      const reverted = isRevert(answer.error);
-      if (!reverted && (code === 429 || RATE_LIMIT.test(message))) throw new Retryable('rate_limit', message);
-      return new RpcError(method, code, message, refusalOf(said), reverted);
+    const answers = await ask(this.endpoint, calls, MAX_ANSWER_BYTES, AbortSignal.timeout(answerMs));
+    return answers.map((answer, i) => {
+      if (!(answer instanceof NodeError)) return answer;
+      const { code, message, said, isRevert } = answer;
+      if (code === TOO_LARGE && isDivisible(calls)) throw new BatchRefused();
+      return new RpcError(calls[i][0], code, message, refusalOf(said), isRevert);
     });
-    const refusals = results.filter((result) => result instanceof RpcError);
-    const refused =
-      (refusals.length === length && refusals.every(({ message }) => BATCH_LIMIT.test(message))) ||
-      (isDivisible(calls) && refusals.some(({ code }) => code === TOO_LARGE));
-    if (!isOne && (whole || refused)) throw new BatchRefused();
-    return results;
   }
 }
 
 /** Requests with logs are not divided: callers ask for fewer blocks instead, with headers in the same request. */
 const isDivisible = (calls: Call[]): boolean =>
   calls.length > 1 && calls.every(([method]) => method !== LOGS);
-
-const isResponse = (answer: unknown): answer is RpcResponse => typeof answer === 'object' && answer !== null;

@@ -1,6 +1,6 @@
 import type { Confirmations } from '#settings/indexer.settings';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
-import type { RetryKind } from '#indexer/requests/post';
+import type { RetryKind } from '#ledger/chain/json-rpc';
 import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, chainIdOf, headerCall, toBlock } from './raw-chain';
 import { Rpc, RpcResting, RpcUnavailable } from './rpc';

@@ -1,5 +1,5 @@
-import { readBounded } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from './endpoints';
+import { NodeError, ask } from './json-rpc';
 
 /** Time limit of calls that belong together, whatever the endpoints do. */
 const TOTAL_MS = 3000;
@@ -17,9 +17,9 @@ export class CallReverted extends Error {}
 export class ChainUnavailable extends Error {}
 
 /**
- * Calls a node by JSON-RPC over HTTP. Only here the API sends requests of its own. They go to the configured endpoints
- * only: redirects are refused, and no address in an answer is followed. The time and size of answers are limited, even
- * if a body comes byte by byte.
+ * Calls a node by JSON-RPC over HTTP. Only through this the API sends requests of its own. They go to the configured
+ * endpoints only: redirects are refused, and no address in an answer is followed. The time and size of answers are
+ * limited, even if a body comes byte by byte.
  */
 export class ChainRpc {
   private detour = { endpoint: 0, until: 0 };
@@ -40,14 +40,16 @@ export class ChainRpc {
       const endpoint = this.endpoints[index];
       const signal =
         i < length - 1 ? AbortSignal.any([deadline, AbortSignal.timeout(ENDPOINT_MS)]) : deadline;
-      try {
-        const result = await ask(endpoint, method, params, signal);
-        if (i > 0) this.detour = { endpoint: index, until: Date.now() + DETOUR_MS };
-        return result;
-      } catch (error) {
-        if (error instanceof CallReverted) throw error;
-        failures.push(`${endpoint.name}: ${(error as Error).name}`);
+      const [answer] = await ask(endpoint, [[method, params]], MAX_ANSWER_BYTES, signal).catch(
+        (error: Error) => [error],
+      );
+      if (answer instanceof Error || (answer instanceof NodeError && !answer.isRevert)) {
+        failures.push(`${endpoint.name}: ${answer.message}`);
+        continue;
       }
+      if (i > 0) this.detour = { endpoint: index, until: Date.now() + DETOUR_MS };
+      if (answer instanceof NodeError) throw new CallReverted();
+      return answer;
     }
     throw new ChainUnavailable(`no answer to ${method} (${failures.join(', ')})`);
   }
@@ -58,41 +60,5 @@ export class ChainRpc {
   }
 }
 
-async function ask(
-  { url, headers }: RpcEndpoint,
-  method: string,
-  params: unknown[],
-  signal: AbortSignal,
-): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    redirect: 'error',
-    // Applies to the body too: fetch aborts it when the signal fires.
-    signal,
-  });
-  // Some nodes answer a revert with a status other than 200, so the body decides.
-  const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
-    result?: unknown;
-    error?: unknown;
-  };
-  if (isRevert(answer.error)) throw new CallReverted();
-  // Some nodes send `"error": null` beside a result.
-  if (answer.error || answer.result === undefined) throw new Error('refused');
-  return answer.result;
-}
-
 /** Whether a block's time cannot be seconds: it would be in the year 5138. Some nodes send milliseconds. */
 export const isBeyondSeconds = (timestamp: unknown): boolean => Number(timestamp) >= 1e11;
-
-/**
- * Whether a node's error says that the contract reverted: code 3 in the execution API, -32015 ("VM execution error.") of
- * Nethermind and OpenEthereum, the words of older nodes in the message or, beside a code, in the data.
- */
-export function isRevert(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const { code, message, data } = error as Record<string, unknown>;
-  return code === 3 || code === -32015 || [message, data].some((said) => REVERT.test(String(said)));
-}
-const REVERT = /revert|invalid opcode/i;

@@ -34,3 +34,21 @@ export function rpcEndpoints(addresses: string, perSecond: number[] = []): RpcEn
 }
 
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+
+/** Shorter parts of an address are words such as `v2`, not keys. */
+const SECRET_LENGTH = 8;
+
+/**
+ * What an endpoint says, without its password and the parts of its address that may be API keys: some providers repeat
+ * them in their errors.
+ */
+export function printable({ url, headers }: RpcEndpoint, text: string): string {
+  const { pathname, search } = new URL(url);
+  const keys = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SECRET_LENGTH);
+  const basic = headers.authorization?.slice('Basic '.length) ?? '';
+  const password = Buffer.from(basic, 'base64')
+    .toString('utf8')
+    .replace(/^[^:]*:/, '');
+  const secrets = [...keys, basic, password].filter((secret) => secret !== '');
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+}

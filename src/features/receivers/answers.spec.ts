@@ -1,4 +1,4 @@
-import { answersChallenge, networkOf, retryAfterOf } from './answers';
+import { answersChallenge, networkOf } from './answers';
 
 const challenge = 'Zm9vYmFy_-42';
 
@@ -21,22 +21,6 @@ it.each([
   ['no JSON', '{'],
   ['an object within', JSON.stringify({ challenge: { challenge } })],
 ])('does not answer it: %s', (_, text) => expect(answersChallenge(text, challenge)).toBe(false));
-
-const DATE = 'Wed, 21 Oct 2015 07:28:00 GMT';
-it.each([
-  ['120', DATE, 120],
-  ['0', undefined, 0],
-  ['Wed, 21 Oct 2015 07:30:00 GMT', DATE, 120],
-  ['Wed, 21 Oct 2015 07:00:00 GMT', DATE, 0],
-  ['Wed, 21 Oct 2099 07:00:00 GMT', undefined, 86_400],
-  ['99999999999999999999', DATE, 86_400],
-  ['-5', DATE, undefined],
-  ['soon', DATE, undefined],
-  ['', DATE, undefined],
-  [undefined, DATE, undefined],
-])('Retry-After %s, at %s: %s seconds', (value, date, seconds) =>
-  expect(retryAfterOf(value, date)).toBe(seconds),
-);
 
 it.each([
   ['93.184.216.34', '93.184.216'],

@@ -1,8 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 
-const LONGEST_WAIT_SECONDS = 86_400;
-
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
@@ -21,18 +19,6 @@ function fieldOf(text: string): string {
   } catch {
     return '';
   }
-}
-
-/**
- * Seconds that `Retry-After` asks for, a day at most.
- * @param date the answer's `Date`, because clocks differ
- */
-export function retryAfterOf(value: string | undefined, date: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const begin = Date.parse(date ?? '') || Date.now();
-  const isDate = value.endsWith('GMT');
-  const seconds = /^\d+$/.test(value) ? Number(value) : isDate ? (Date.parse(value) - begin) / 1000 : NaN;
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), LONGEST_WAIT_SECONDS);
 }
 
 /** The part of the internet that an address belongs to, as one customer usually has it: /24, or /48 of IPv6. */

@@ -4,7 +4,8 @@ import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { answersChallenge, networkOf, retryAfterOf } from './answers';
+import { retryAfterOf } from '#platform/http/retry-after';
+import { answersChallenge, networkOf } from './answers';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
 import { ReceiversSettings } from './receivers.settings';
@@ -14,6 +15,7 @@ export const SEND_TIMEOUT_MS = 8000;
 /** Bytes of an answer that are read. They are discarded, unless it answers a challenge. */
 const ANSWER_BYTES = 1024;
 const MAY_WAIT = [429, 503];
+const LONGEST_WAIT_SECONDS = 86_400;
 
 export interface Outcome {
   /** HTTP status, null if no answer came. */
@@ -132,7 +134,9 @@ export class WebhookClient {
         readBeginning(answer, (text) => {
           const { 'retry-after': value, date } = answer.headers;
           const status = answer.statusCode!;
-          const retryAfter = MAY_WAIT.includes(status) ? retryAfterOf(value, date) : undefined;
+          const retryAfter = MAY_WAIT.includes(status)
+            ? retryAfterOf(value, date, LONGEST_WAIT_SECONDS)
+            : undefined;
           resolve({ status, text, retryAfter });
         });
       });

@@ -1,5 +1,5 @@
 import { AnswerTooLarge, readBounded } from '#platform/http/read-bounded';
-import { retryAfterMs } from '#platform/http/retry-after';
+import { retryAfterOf } from '#platform/http/retry-after';
 import { type RpcEndpoint, printable } from './endpoints';
 
 export type RetryKind = 'rate_limit' | 'http' | 'network' | 'timeout' | 'incomplete' | 'batch_size';
@@ -42,6 +42,8 @@ const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per seco
 const BATCH_LIMIT = /batch/i;
 const REVERT = /revert|invalid opcode/i;
 const SHOWN_CHARACTERS = 200;
+/** An endpoint that wants to be left alone for longer is asked again after this. */
+const MOST_REST_SECONDS = 60;
 
 /** So that an answer to another request is not taken for the answer to this one. */
 let lastId = 0;
@@ -114,9 +116,10 @@ async function post(
     );
   }
   const { status } = response;
-  const restMs = status === 429 || status === 503 ? retryAfterMs(response.headers) : undefined;
-  if (status === 429 || restMs !== undefined)
-    throw new Retryable(status === 429 ? 'rate_limit' : 'http', `HTTP ${status}`, restMs);
+  const [value, date] = ['retry-after', 'date'].map((name) => response.headers.get(name));
+  const rest = status === 429 || status === 503 ? retryAfterOf(value, date, MOST_REST_SECONDS) : undefined;
+  if (status === 429 || rest !== undefined)
+    throw new Retryable(status === 429 ? 'rate_limit' : 'http', `HTTP ${status}`, rest && rest * 1000);
   if (status === 413 && !isOne) throw new BatchRefused();
   // Some nodes answer a revert with a status other than 200, so the body decides.
   const answer = parsed(text);

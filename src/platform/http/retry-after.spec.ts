@@ -1,20 +1,19 @@
-import { retryAfterMs } from './retry-after';
+import { retryAfterOf } from './retry-after';
 
-const NOW = Date.UTC(2026, 0, 1, 12);
-const at = (seconds: number): string => new Date(NOW + seconds * 1000).toUTCString();
-
+const DATE = 'Wed, 21 Oct 2015 07:28:00 GMT';
 it.each([
-  ['nothing', {}, undefined],
-  ['seconds', { 'retry-after': '7' }, 7000],
-  ['parts of a second', { 'retry-after': ' 0.5 ' }, 500],
-  ['a date', { 'retry-after': at(20) }, 20_000],
-  ['a date by a clock that is an hour ahead', { 'retry-after': at(3620), date: at(3600) }, 20_000],
-  ['a date that is over', { 'retry-after': at(-20) }, 0],
-  ['a year', { 'retry-after': '31536000' }, 60_000],
-  ['a date far ahead', { 'retry-after': at(1e9) }, 60_000],
-  ['digits without end', { 'retry-after': '9'.repeat(400) }, 60_000],
-  ['words', { 'retry-after': 'soon' }, undefined],
-  ['a negative number', { 'retry-after': '-' }, undefined],
-])('reads %s', (_, headers, ms) =>
-  expect(retryAfterMs(new Headers(headers as Record<string, string>), NOW)).toBe(ms),
+  ['120', DATE, 120],
+  ['0', undefined, 0],
+  ['0.5', undefined, 0.5],
+  ['Wed, 21 Oct 2015 07:30:00 GMT', DATE, 120],
+  ['Wed, 21 Oct 2015 07:00:00 GMT', DATE, 0],
+  ['Wed, 21 Oct 2099 07:00:00 GMT', undefined, 86_400],
+  ['9'.repeat(400), DATE, 86_400],
+  ['-5', DATE, undefined],
+  ['soon', DATE, undefined],
+  ['', DATE, undefined],
+  [undefined, DATE, undefined],
+  [null, null, undefined],
+])('Retry-After %s, at %s: %s seconds', (value, date, seconds) =>
+  expect(retryAfterOf(value, date, 86_400)).toBe(seconds),
 );

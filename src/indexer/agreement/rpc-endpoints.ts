@@ -147,17 +147,23 @@ export class RpcEndpoints {
     return this.reader.source.blocks(numbers);
   }
 
-  /** Headers by majority; undefined where there is none. @throws RetryableChainError when no endpoint answers */
+  /**
+   * Headers by majority; undefined where too few endpoints have the block.
+   * @throws Disagreement, RetryableChainError when no endpoint answers
+   */
   async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
     const heard = [this.reader, ...this.witnesses(this.reader)];
     const asked = heard.map(({ source }) => source.blocks(numbers, turn));
     const told = await Promise.allSettled(asked);
     const answered = told.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     if (answered.length === 0) return asked[0];
-    return numbers.map((_, i) => {
+    return numbers.map((number, i) => {
       const said = answered.map((blocks) => blocks[i]);
       const claims = said.map((block) => block && JSON.stringify(block));
-      return said[acceptedClaim(claims, this.environment.RPC_AGREE)];
+      const accepted = said[acceptedClaim(claims, this.environment.RPC_AGREE)];
+      if (!accepted && new Set(claims.filter(Boolean)).size > 1)
+        throw new Disagreement(`the endpoints differ at block ${number}`);
+      return accepted;
     });
   }
 

@@ -45,7 +45,6 @@ describe('of two endpoints', () => {
     ['does not answer', { http: () => 'hang' }],
     ['refuses every call', { refuse: () => true }],
     ['has heads but refuses logs', { refuse: (method) => method === 'eth_getLogs' }],
-    ['answers everything with a text', { http: () => (response) => response.end('"upstream error"') }],
     ['sends null among logs', { logs: (logs) => [...logs, null as unknown as Log] }],
     ['sends times in milliseconds', liars.times(GENESIS * 1000)],
     ['sends null for logs', { logs: () => null as unknown as Log[] }],
@@ -129,12 +128,20 @@ describe('of two endpoints', () => {
     await bench.converged();
   });
 
-  it('one that is still starting, and knows no chain, is waited for', async () => {
+  it.each<[string, Faults, string | RegExp]>([
+    [
+      'one is starting',
+      { result: (method, result) => (method === 'eth_chainId' ? '0x0' : result) },
+      /which chain to follow is not clear: .* does not answer/,
+    ],
+    ['they differ about the first block', liars.times(100), 'the endpoints differ at block 0'],
+  ])('as long as %s, nothing is read, and the log says why', async (_, faults, reason) => {
     await bench.end();
-    bench.node.faults = { result: (method, result) => (method === 'eth_chainId' ? '0x0' : result) };
+    bench.node.faults = faults;
     await bench.startAfresh();
     await bench.indexer();
-    await bench.said(/waiting: which chain to follow is not clear: .* does not answer/);
+    await bench.said(reason);
+    expect(await bench.cursor()).toBeUndefined();
     bench.node.faults = {};
     await bench.converged();
   });
@@ -161,7 +168,7 @@ describe('of two endpoints', () => {
 
 describe('of three endpoints', () => {
   const bench = usePaper(3);
-  const indexer = useIndexer(bench);
+  useIndexer(bench);
 
   it.each(
     [
@@ -224,14 +231,5 @@ describe('of three endpoints', () => {
     bench.reorg(4);
     deposits(bench);
     await bench.converged();
-  });
-
-  it('one of another chain is not read', async () => {
-    await bench.end();
-    bench.node.target = ofAnotherChain;
-    await bench.indexer();
-    deposits(bench);
-    await bench.converged();
-    await bench.said('is of another chain: 4242', 1, indexer.mark);
   });
 });

@@ -50,13 +50,6 @@ describe('the history of a chain is read', () => {
       'leaves answers out of batches and reorders them',
       { batch: (answers) => (n++ % 2 ? answers.slice(1) : [...answers].reverse()) },
     ],
-    ['refuses batches', { maxBatch: 1 }],
-    ['answers one call of a batch', { batch: ([answer]) => answer }],
-    ['refuses batches and block hashes', { maxBatch: 1, refuse: hasHash }],
-    [
-      'refuses batches, and block hashes in eth_call',
-      { maxBatch: 1, refuse: (method, params) => method === 'eth_call' && hasHash(method, params) },
-    ],
     [
       'refuses batches and block hashes, and leaves events out for some time',
       { maxBatch: 1, refuse: hasHash, ...leavingOut((log, logs) => log === logs.at(-1)) },

@@ -43,7 +43,7 @@ const above = (storey) => ({
 /** What a feature may use of another one: entities, statements, settings, and its module and service. */
 const NOT_EXPORTED = {
   regex:
-    '^#features/(?!access/(auth\\.guard|current-user|session-watch|sessions|lifetimes)$|users/users\\.dto$|payments/(calls\\.dto|contract-calls|on-chain)$|receivers/(signature|slots|webhook-client|webhook-target)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
+    '^#features/(?!access/(auth\\.guard|current-user|sessions|lifetimes)$|users/users\\.dto$|payments/(calls\\.dto|contract-calls|on-chain)$|receivers/(signature|slots|webhook-client|webhook-target)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
   message:
     "Of another feature, use entities, statements, settings, module and service, access's guard, current user, sessions and lifetimes, the answer of users, and how payments answers a call.",
 };

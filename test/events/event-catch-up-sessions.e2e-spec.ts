@@ -1,5 +1,4 @@
 import { SessionFeed } from '#features/access/session-feed';
-import { SessionWatch } from '#features/access/session-watch';
 import { Sessions } from '#features/access/sessions';
 import { type SignedIn, until, useApp } from '../support/app';
 import type { EventReader } from '../support/events/event-source';
@@ -60,7 +59,7 @@ describe('a long catch-up is no way around', () => {
   it('a session that may have ended unseen', async () => {
     const { reader, go } = await inTheMiddle(user);
     let isFresh = false;
-    const asked = jest.spyOn(SessionWatch.prototype, 'isFresh', 'get').mockImplementation(() => isFresh);
+    const asked = jest.spyOn(Sessions.prototype, 'isFresh', 'get').mockImplementation(() => isFresh);
     const live = await fresh.follow(other);
     await tell(app, pool, 'new');
     go();

@@ -1,6 +1,6 @@
 import { cursorText } from '#ledger/outbox/ledger-event';
 import { MOST_READ, MOST_SENT } from '#features/events/catch-ups';
-import { SessionWatch } from '#features/access/session-watch';
+import { Sessions } from '#features/access/sessions';
 import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
@@ -12,7 +12,7 @@ let other: SignedIn;
 let pool: string;
 const fresh = new SecondProcess(app, () => other);
 /** So that no step is thrown away because a busy machine tells late which sessions have ended. */
-beforeEach(() => void jest.spyOn(SessionWatch.prototype, 'isFresh', 'get').mockReturnValue(true));
+beforeEach(() => void jest.spyOn(Sessions.prototype, 'isFresh', 'get').mockReturnValue(true));
 
 beforeAll(async () => {
   [user, other] = [await app.signIn(), await app.signIn()];

@@ -10,7 +10,6 @@ import { JwtAuthGuard, JwtStrategy } from './auth.guard';
 import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
 import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
-import { SessionWatch } from './session-watch';
 import { Sessions } from './sessions';
 import { REMOVE_EXPIRED_ENDINGS } from './sessions.sql';
 import { REMOVE_EXPIRED_NONCES } from './sign-in.sql';
@@ -35,12 +34,11 @@ import { User } from './user.entity';
     expiring('session_endings', REMOVE_EXPIRED_ENDINGS),
     SessionFeed,
     Sessions,
-    SessionWatch,
     JwtStrategy,
     // Registered under its own class too, so that tests can override it.
     JwtAuthGuard,
     { provide: APP_GUARD, useExisting: JwtAuthGuard },
   ],
-  exports: [JwtAuthGuard, JwtModule, Sessions, SessionWatch, TypeOrmModule],
+  exports: [JwtAuthGuard, JwtModule, Sessions, TypeOrmModule],
 })
 export class AccessModule {}

@@ -6,20 +6,12 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { valuesOf } from '#platform/postgres/statement';
 import { Loop } from '#platform/timing/loop';
 import { within } from '#platform/timing/waits';
-import type { Session } from './current-user';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Time between two polls for ended sessions. */
 const POLL_MS = 200;
 /** After a longer gap, rows may have been removed unseen. Far below the hour for which rows are kept. */
 const MAX_GAP_MS = 60_000;
-
-/** Whether a session is ended by one of these. */
-export function endedBy(endings: Ending[]): (session: Session) => boolean {
-  const sessions = new Set(endings.map(({ sessionId }) => sessionId));
-  const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
-  return ({ sessionId, userId }) => sessions.has(sessionId) || users.has(userId);
-}
 
 /**
  * Polls the table session_endings over its own connection, so that every process knows within a second which sessions

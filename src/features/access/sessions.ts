@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
 import { invalidToken } from '#platform/errors/errors';
 import type { Session } from './current-user';
-import { SessionFeed, endedBy } from './session-feed';
+import { SessionFeed } from './session-feed';
 import { type Ending, END_ALL_SESSIONS, END_SESSION, SESSION_LIVES } from './sessions.sql';
 
 const MAX_KNOWN = 10_000;
@@ -15,20 +15,43 @@ interface Known {
   endings: number;
 }
 
+/** Why a watch ends: the session ended, its token expired, or it may have ended unseen. */
+type SessionEnd = 'session_ended' | 'token_expired' | 'sessions_unknown';
+
+interface Watch {
+  session: Session;
+  /** The feed's term when the watch began and the session was known to be live. */
+  term: number;
+  onEnd: (why: SessionEnd) => void;
+}
+
+/** Whether a session is ended by one of these. */
+function endedBy(endings: Ending[]): (session: Session) => boolean {
+  const sessions = new Set(endings.map(({ sessionId }) => sessionId));
+  const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
+  return ({ sessionId, userId }) => sessions.has(sessionId) || users.has(userId);
+}
+
 /**
  * Knows which sessions are live. The database's answer is remembered with the verified token, by Authorization
  * header, for as long as the feed proves that it still holds. Normally a request then needs no query. While the feed
- * is not fresh, every request asks the database about its own session.
+ * is not fresh, every request asks the database about its own session. Work that outlives its request watches its
+ * session.
  */
 @Injectable()
 export class Sessions {
   private readonly known = new Map<string, Known>();
+  private readonly watches = new Set<Watch>();
 
   constructor(
     private readonly database: Database,
     private readonly feed: SessionFeed,
   ) {
-    feed.onEndings((endings) => this.forget(endings));
+    feed.onEndings((endings) => {
+      this.forget(endings);
+      const isEnded = endedBy(endings);
+      for (const { session, onEnd } of [...this.watches]) if (isEnded(session)) onEnd('session_ended');
+    });
   }
 
   /** The session of a header whose token was verified before and has not expired. It may have ended since. */
@@ -85,6 +108,37 @@ export class Sessions {
   /** All sessions of the user have ended in the database: here at once, elsewhere within a second. */
   ended({ userId }: Pick<Session, 'userId'>): void {
     this.forget([{ sessionId: null, userId }]);
+  }
+
+  /** Whether every session that ended more than 0.7 s ago is known to have ended. */
+  get isFresh(): boolean {
+    return this.feed.fresh;
+  }
+
+  /** @returns a function that stops the watch */
+  watch(session: Session, onEnd: (why: SessionEnd) => void): () => void {
+    const watch = { session, term: this.feed.term, onEnd };
+    this.watches.add(watch);
+    return () => void this.watches.delete(watch);
+  }
+
+  /**
+   * To call once the watch has begun: the session may have ended after its request was let in.
+   * @throws ApiError 401 when it has; the error of pg when the database is down
+   */
+  confirm(session: Session): Promise<void> {
+    return this.check(this.once(session));
+  }
+
+  /**
+   * Ends watches of sessions that expired or may have ended unseen. Their clients sign in or connect again. Call it
+   * before something is sent, too: once the feed is fresh again, sessions that ended meanwhile are found only here.
+   */
+  sweep(): void {
+    const now = Date.now() / 1000;
+    for (const { session, term, onEnd } of [...this.watches])
+      if (session.exp <= now) onEnd('token_expired');
+      else if (term !== this.feed.term) onEnd('sessions_unknown');
   }
 
   /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */

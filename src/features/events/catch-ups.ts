@@ -4,7 +4,7 @@ import { FairTurns } from '#platform/timing/turns';
 import { pause } from '#platform/timing/waits';
 import { type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
 import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
-import { SessionWatch } from '#features/access/session-watch';
+import { Sessions } from '#features/access/sessions';
 import type { EventStream } from './event-stream';
 import { CATCH_UP, IS_NEAR } from './events.sql';
 import { isKnown } from './readers.sql';
@@ -48,7 +48,7 @@ export class CatchUps {
 
   constructor(
     private readonly database: Database,
-    private readonly sessions: SessionWatch,
+    private readonly sessions: Sessions,
     private readonly unknown: UnknownTopics,
   ) {}
 

@@ -7,7 +7,7 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { ResumePlace } from '#ledger/outbox/resume-place';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
-import { SessionWatch } from '#features/access/session-watch';
+import { Sessions } from '#features/access/sessions';
 import { CatchUps } from './catch-ups';
 import { EventBatch, type Readers } from './event-batch';
 import type { EventStream } from './event-stream';
@@ -51,7 +51,7 @@ export class EventHub implements OnModuleDestroy {
   constructor(
     private readonly database: Database,
     private readonly poller: OutboxPoller,
-    private readonly sessions: SessionWatch,
+    private readonly sessions: Sessions,
     private readonly unknown: UnknownTopics,
     private readonly catchUps: CatchUps,
   ) {}

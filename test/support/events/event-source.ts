@@ -1,10 +1,10 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Loop } from '#platform/timing/loop';
 import { SessionFeed } from '#features/access/session-feed';
-import { SessionWatch } from '#features/access/session-watch';
+import { Sessions } from '#features/access/sessions';
 
 /** When the database tells late which sessions have ended, as it may on a busy machine, a sweep ends all streams. */
-export const holdSweeps = (): unknown => jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();
+export const holdSweeps = (): unknown => jest.spyOn(Sessions.prototype, 'sweep').mockReturnValue();
 
 /**
  * A late answer begins no new term of sessions, as the next one tells the same endings. Not for tests that cut

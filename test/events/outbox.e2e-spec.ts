@@ -1,5 +1,5 @@
 import { Injectable, Module, type Provider, Scope } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import pino from 'pino';
@@ -7,9 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { type Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
-import { HandlerExplorer } from '#ledger/outbox/handler-explorer';
 import { BEGINNING, type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
-import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
+import { OnLedgerEvent, findHandlers } from '#ledger/outbox/on-ledger-event';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { createApp } from '#api/app.setup';
 import { CONTRACTS, type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
@@ -497,8 +496,8 @@ describe('events that are seven days old', () => {
     const user = await app.signIn();
     for (let i = 0; i < 5; i++) await app.createPool(user);
     await app.sql(
-      `UPDATE outbox SET created_at = now() - interval '7 days 1 minute'
-       WHERE position <= (SELECT min(position) + 2 FROM outbox)`,
+      `UPDATE outbox SET created_at = now() - CASE WHEN position <= (SELECT min(position) + 2 FROM outbox)
+         THEN interval '7 days 1 minute' ELSE interval '6 days 23 hours' END`,
     );
     const [{ last }] = await app.sql<{ last: string }>(
       `SELECT xid || ' ' || position AS last FROM outbox WHERE created_at < now() - interval '7 days'
@@ -524,11 +523,8 @@ describe('handlers that cannot work', () => {
     onPool(): void {}
   }
   const find = async (...providers: Provider[]): Promise<unknown> => {
-    const module = Test.createTestingModule({
-      imports: [DiscoveryModule],
-      providers: [HandlerExplorer, ...providers],
-    });
-    return (await module.compile()).get(HandlerExplorer).find();
+    const module = Test.createTestingModule({ imports: [DiscoveryModule], providers });
+    return findHandlers((await module.compile()).get(DiscoveryService));
   };
 
   it('are refused at the start: two of one name, and one that is made anew for each request', async () => {

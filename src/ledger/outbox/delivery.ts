@@ -1,13 +1,31 @@
+import { Injectable, type Logger } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { randomUUID } from 'node:crypto';
+import type { Counter, Gauge } from 'prom-client';
 import type { Database } from '#platform/database/database';
 import { redactText } from '#platform/log/redact';
 import { isUnavailable } from '#platform/postgres/unavailable';
-import type { EventHandler } from './handler-explorer';
-import { HOLD_MS, Hold } from './hold';
-import { type LedgerEvent, type OutboxCursor, eventsOf } from './ledger-event';
-import { ASKED_AGAIN, HOLD_CONSUMER, type OutboxRow, READ_OUTBOX, TRIED_AGAIN } from './outbox.sql';
-import type { UnknownTopics } from './unknown-topics';
+import { Loop } from '#platform/timing/loop';
+import { BEGINNING, type LedgerEvent, type OutboxCursor, eventsOf } from './ledger-event';
+import type { EventHandler } from './on-ledger-event';
+import {
+  ASKED_AGAIN,
+  type ConsumerState,
+  HOLD_CONSUMER,
+  MOVE_CONSUMER,
+  type Move,
+  type OutboxRow,
+  READ_OUTBOX,
+  SET_ASIDE,
+  TRIED_AGAIN,
+} from './outbox.sql';
+import { UnknownTopics } from './unknown-topics';
 
+/** A process holds a consumer for this time, and extends the hold this often while the handler works. */
+const HOLD_MS = 15_000;
+const PROLONG_MS = 1000;
+/** If a process has not extended its hold for this time, it stops: another process may soon take over. */
+const HELD_MS = 10_000;
 /** Limits of a read: the number of rows, and the number of events after which no more rows are read. */
 const ROWS = 200;
 const EVENTS = 1000;
@@ -23,12 +41,14 @@ export const SetAsideRule = { tries: 6, unavailableSeconds: 600 } as const;
 /** Events handled again between two looks at what is new. */
 const AGAIN = 100;
 
-/** Gets what went wrong. */
-export interface TroubleListener {
-  failed: (events: LedgerEvent[], error: unknown, waitSeconds: number) => void;
-  setAside: (event: LedgerEvent, error: unknown) => void;
-  /** Called when events were removed before the consumer handled them. */
-  missed: () => void;
+/** What Prometheus learns of the consumers of this process. */
+@Injectable()
+export class ConsumerMetrics {
+  constructor(
+    @InjectMetric('outbox_lag_seconds') readonly lag: Gauge<'consumer'>,
+    @InjectMetric('outbox_failures_total') readonly failures: Counter<'consumer'>,
+    @InjectMetric('outbox_set_aside_total') readonly setAside: Counter<'consumer'>,
+  ) {}
 }
 
 class EventsFailed extends Error {
@@ -42,20 +62,33 @@ class EventsFailed extends Error {
   }
 }
 
-/** Passes a handler the events that its consumer has not handled, while this process holds the consumer. */
+/**
+ * Passes a handler the events that its consumer has not handled, while this process holds the consumer. Progress is
+ * stored from time to time.
+ */
 export class Delivery {
+  private readonly unknown: UnknownTopics;
   private busy = false;
   private stopping = false;
   /** How many events the handler gets at once while none is suspected. */
   private size: number;
+  /** Names the present hold. */
+  private holder = '';
+  private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
+  private heldSince = 0;
+  private lost = false;
 
   constructor(
     readonly handler: EventHandler,
     private readonly database: Database,
-    private readonly troubles: TroubleListener,
-    private readonly unknown: UnknownTopics,
+    private readonly metrics: ConsumerMetrics,
+    private readonly logger: Logger,
   ) {
-    this.size = handler.most;
+    const { consumer, most } = handler;
+    this.size = most;
+    this.unknown = new UnknownTopics(logger, consumer);
+    metrics.failures.inc({ consumer }, 0);
+    metrics.setAside.inc({ consumer }, 0);
   }
 
   /** Whether this process may take a batch: it handles none, and has not just left one to a newer version. */
@@ -76,84 +109,112 @@ export class Delivery {
   async run(): Promise<boolean> {
     this.busy = true;
     try {
-      const consumer = { name: this.handler.consumer, holder: randomUUID() };
-      const began = performance.now();
-      const row = await this.database.write(HOLD_CONSUMER, { ...consumer, seconds: HOLD_MS / 1000 });
+      const name = this.handler.consumer;
+      this.holder = randomUUID();
+      this.heldSince = performance.now();
+      const hold = { name, holder: this.holder, seconds: HOLD_MS / 1000 };
+      const row = await this.database.write(HOLD_CONSUMER, hold);
       if (!row) return false;
       const { xid, position, item, suspects, failures, failingSeconds, missed, askedAgain } = row;
-      if (missed) this.troubles.missed();
-      const state = { xid, position: Number(position), item, suspects, failures };
-      const hold = new Hold(this.database, consumer, state, began);
-      const handled = askedAgain ? this.handleAgain(hold) : this.deliver(hold, failingSeconds);
-      return await handled.finally(() => hold.end());
+      this.state = { xid, position: Number(position), item, suspects, failures };
+      this.lost = false;
+      if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
+      return await this.deliver(askedAgain, failingSeconds);
     } finally {
       this.busy = false;
     }
   }
 
-  private async deliver(hold: Hold, failingSeconds: number): Promise<boolean> {
+  private async deliver(askedAgain: boolean, failingSeconds: number): Promise<boolean> {
+    // If the hold is not extended once, the next time may still be early enough.
+    const holding = new Loop(
+      () => this.prolong(),
+      () => PROLONG_MS,
+    );
+    holding.start();
+    const handled = askedAgain ? this.handleAgain() : this.handleRows();
     try {
-      const found = await this.handleRows(hold);
-      await hold.release();
+      const found = await handled.finally(() => holding.stop());
+      await this.move(0, 0);
       return found && !this.stopping;
     } catch (error) {
       if (!(error instanceof EventsFailed)) throw error;
-      await this.fail(hold, error, failingSeconds);
+      await this.fail(error, failingSeconds);
       return false;
     }
   }
 
-  private async fail(
-    hold: Hold,
-    { events, end, cause }: EventsFailed,
-    failingSeconds: number,
-  ): Promise<void> {
+  private async fail({ events, end, cause }: EventsFailed, failingSeconds: number): Promise<void> {
+    const { consumer, setsAside } = this.handler;
     const suspects = events.length;
     this.size = Math.ceil(suspects / 2);
     // A single one has failed by itself; of several, one is found by halves, and it is not its fault that it takes long.
-    const failures = suspects > 1 ? 0 : hold.failures + 1;
+    const failures = suspects > 1 ? 0 : this.state.failures + 1;
     const isEnough =
       failures >= SetAsideRule.tries &&
       (!isUnavailable(cause) || failingSeconds >= SetAsideRule.unavailableSeconds);
-    if (this.handler.setsAside && isEnough) {
-      if (await hold.setAside(events[0], end, reasonOf(cause))) this.troubles.setAside(events[0], cause);
+    const [event] = events;
+    if (setsAside && isEnough) {
+      this.advance(end, 1);
+      const what = { id: event.id, event: JSON.stringify(event), error: reasonOf(cause) };
+      const isStored = await this.database.write(SET_ASIDE, { ...this.moved(0, 0), ...what });
+      if (isStored) this.reportSetAside(event, cause);
       return;
     }
-    const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), 20), LONGEST_WAIT_MS);
-    this.troubles.failed(events, cause, wait / 1000);
-    await hold.release(wait / 1000, { suspects, failures });
+    const wait =
+      Math.min(FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), 20), LONGEST_WAIT_MS) / 1000;
+    this.metrics.failures.inc({ consumer });
+    const what = suspects > 1 ? `${suspects} events from ${event.id} on, half of them` : `event ${event.id},`;
+    this.logger.error(`${consumer} failed with ${what} again in ${wait} s`, cause);
+    this.state = { ...this.state, suspects, failures };
+    await this.move(0, wait);
+  }
+
+  private reportSetAside({ id }: LedgerEvent, cause: unknown): void {
+    const { consumer } = this.handler;
+    this.metrics.setAside.inc({ consumer });
+    this.logger.error(`${consumer} has set event ${id} aside, see outbox_set_aside`, cause);
   }
 
   /** @returns whether there may be more for this process */
-  private async handleRows(hold: Hold): Promise<boolean> {
-    const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
-    for (const row of rows) if (!(await this.handleRow(hold, row))) return false;
+  private async handleRows(): Promise<boolean> {
+    const { xid, position, item } = this.state;
+    const rows = await this.database.readAll(READ_OUTBOX, {
+      xid,
+      position,
+      item,
+      rows: ROWS,
+      events: EVENTS,
+    });
+    for (const row of rows) if (!(await this.handleRow(row))) return false;
     return rows.length > 0;
   }
 
   /** @returns whether it was handled to its end */
-  private async handleRow(hold: Hold, row: OutboxRow): Promise<boolean> {
+  private async handleRow(row: OutboxRow): Promise<boolean> {
     const { xid, count } = row;
     const position = Number(row.position);
-    const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
+    const isBegun = xid === this.state.xid && position === this.state.position;
     const events = eventsOf(row);
-    const begin = isBegun ? hold.cursor.item : 0;
+    const begin = isBegun ? this.state.item : 0;
     const end = this.unknown.endOf(events, begin);
     const wanted = [...events.keys()]
       .slice(begin, end)
       .filter((n) => this.handler.topics.has(events[n].topic));
     while (wanted.length > 0) {
-      if (this.stopping || !hold.isSafe) return false;
-      const next = wanted.splice(0, hold.suspects > 0 ? Math.ceil(hold.suspects / 2) : this.size);
+      if (this.mustStop) return false;
+      const { suspects } = this.state;
+      const next = wanted.splice(0, suspects > 0 ? Math.ceil(suspects / 2) : this.size);
       const place = { xid, position, item: next.at(-1)! + 1 };
       await this.handle(
         next.map((n) => events[n]),
         place,
       );
-      hold.advance(place, next.length);
-      if (hold.suspects === 0) this.size = Math.min(this.handler.most, 2 * Math.max(this.size, next.length));
+      this.advance(place, next.length);
+      if (this.state.suspects === 0)
+        this.size = Math.min(this.handler.most, 2 * Math.max(this.size, next.length));
     }
-    if (end > begin) hold.advance({ xid, position, item: end }, 0);
+    if (end > begin) this.advance({ xid, position, item: end }, 0);
     return end === count;
   }
 
@@ -166,15 +227,14 @@ export class Delivery {
   }
 
   /** Handles events that were set aside and that an operator wants handled again, each alone, before what is new. */
-  private async handleAgain(hold: Hold): Promise<boolean> {
+  private async handleAgain(): Promise<boolean> {
     const name = this.handler.consumer;
     for (const { event } of await this.database.readAll(ASKED_AGAIN, { name, most: AGAIN })) {
-      if (this.stopping || !hold.isSafe) break;
+      if (this.mustStop) break;
       const error = await this.failureOf(event);
       await this.database.write(TRIED_AGAIN, { name, id: event.id, error });
     }
-    await hold.release();
-    return !this.stopping;
+    return true;
   }
 
   private async failureOf(event: LedgerEvent): Promise<string | null> {
@@ -182,9 +242,43 @@ export class Delivery {
       await this.handler.handle([event]);
       return null;
     } catch (error) {
-      this.troubles.setAside(event, error);
+      this.reportSetAside(event, error);
       return reasonOf(error);
     }
+  }
+
+  /** Also if it is not certain that no other process has taken the consumer. */
+  private get mustStop(): boolean {
+    return this.stopping || this.lost || performance.now() - this.heldSince >= HELD_MS;
+  }
+
+  /** What is before the place has been handled, by this many events. */
+  private advance(to: OutboxCursor, events: number): void {
+    const { suspects } = this.state;
+    this.state =
+      events > 0
+        ? { ...to, suspects: Math.max(0, suspects - events), failures: 0 }
+        : { ...this.state, ...to };
+  }
+
+  private async prolong(): Promise<void> {
+    const began = performance.now();
+    this.lost = !(await this.move(HOLD_MS / 1000, 0));
+    this.heldSince = began;
+  }
+
+  /**
+   * Stores the progress.
+   * @param seconds how long the hold lasts from now on
+   * @param wait seconds during which no process may take the consumer
+   * @returns false if another process has taken it
+   */
+  private async move(seconds: number, wait: number): Promise<boolean> {
+    return (await this.database.write(MOVE_CONSUMER, this.moved(seconds, wait))) !== undefined;
+  }
+
+  private moved(seconds: number, wait: number): Move {
+    return { name: this.handler.consumer, holder: this.holder, ...this.state, seconds, wait };
   }
 }
 

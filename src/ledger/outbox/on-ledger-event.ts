@@ -1,7 +1,8 @@
 import { SetMetadata } from '@nestjs/common';
+import { type DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { LedgerEvent, Topic } from './ledger-event';
 
-export const LEDGER_EVENT_HANDLER = 'ledger event handler';
+const LEDGER_EVENT_HANDLER = 'ledger event handler';
 
 export interface ConsumerOptions {
   /**
@@ -23,10 +24,15 @@ export interface BatchOptions extends ConsumerOptions {
   most?: number;
 }
 
-export interface HandlerMetadata extends Required<BatchOptions> {
+interface HandlerMetadata extends Required<BatchOptions> {
   topics: ReadonlySet<Topic>;
   /** The handler gets several events at once. */
   isBatched: boolean;
+}
+
+export interface EventHandler extends HandlerMetadata {
+  /** Gets at least one event, and only one unless it is batched. */
+  handle: (events: LedgerEvent[]) => unknown;
 }
 
 /** As many as a row of the outbox may have. */
@@ -73,3 +79,33 @@ const handler =
   (target, key, descriptor) => {
     SetMetadata(LEDGER_EVENT_HANDLER, metadata)(target, key, descriptor as PropertyDescriptor);
   };
+
+type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
+
+/**
+ * The methods of all providers that are marked with these decorators.
+ * @throws Error when two handlers have the same consumer, or a provider is created for each request
+ */
+export function findHandlers(discovery: DiscoveryService): EventHandler[] {
+  const [scanner, reflector] = [new MetadataScanner(), new Reflector()];
+  const handlers = new Map<string, EventHandler>();
+  for (const wrapper of discovery.getProviders()) {
+    const { metatype } = wrapper;
+    // Factories return providers that are registered elsewhere, or objects that are not ours.
+    if (typeof metatype !== 'function' || !metatype.prototype) continue;
+    const prototype = metatype.prototype as Instance;
+    for (const method of scanner.getAllMethodNames(prototype)) {
+      const metadata = reflector.get<HandlerMetadata | undefined>(LEDGER_EVENT_HANDLER, prototype[method]);
+      if (!metadata) continue;
+      const place = `${metatype.name}.${method}`;
+      if (!wrapper.isDependencyTreeStatic()) throw new Error(`${place}: a handler's provider is a singleton`);
+      if (handlers.has(metadata.consumer))
+        throw new Error(`${place}: another handler is the consumer "${metadata.consumer}" already`);
+      const instance = wrapper.instance as Instance;
+      const handle = (events: LedgerEvent[]): unknown =>
+        instance[method](metadata.isBatched ? events : events[0]);
+      handlers.set(metadata.consumer, { ...metadata, handle });
+    }
+  }
+  return [...handlers.values()];
+}

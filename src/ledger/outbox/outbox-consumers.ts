@@ -1,12 +1,11 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import { Database } from '#platform/database/database';
 import { within } from '#platform/timing/waits';
-import { ConsumerMetrics } from './consumer-metrics';
-import { Delivery, type TroubleListener } from './delivery';
-import { HandlerExplorer } from './handler-explorer';
+import { ConsumerMetrics, Delivery } from './delivery';
+import { findHandlers } from './on-ledger-event';
 import { OutboxPoller } from './outbox-poller';
 import { ADD_CONSUMER, DUE_CONSUMERS } from './outbox.sql';
-import { UnknownTopics } from './unknown-topics';
 
 /** A handler that still runs after this time is abandoned; its event comes again in another process. */
 const STOP_MS = 4000;
@@ -21,7 +20,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
   private leave: () => void = () => undefined;
 
   constructor(
-    private readonly explorer: HandlerExplorer,
+    private readonly discovery: DiscoveryService,
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly metrics: ConsumerMetrics,
@@ -29,34 +28,9 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
 
   /** @throws Error when two handlers have the same consumer */
   onApplicationBootstrap(): void {
-    for (const handler of this.explorer.find()) {
-      const { consumer } = handler;
-      const unknown = new UnknownTopics(this.logger, consumer);
-      const troubles = this.listenerFor(consumer);
-      this.deliveries.set(consumer, new Delivery(handler, this.database, troubles, unknown));
-      this.metrics.failures.inc({ consumer }, 0);
-      this.metrics.setAside.inc({ consumer }, 0);
-    }
+    for (const handler of findHandlers(this.discovery))
+      this.deliveries.set(handler.consumer, new Delivery(handler, this.database, this.metrics, this.logger));
     if (this.deliveries.size > 0) this.leave = this.poller.add(() => this.findDueConsumers());
-  }
-
-  private listenerFor(consumer: string): TroubleListener {
-    return {
-      failed: ([first, ...more], error, wait) => {
-        this.metrics.failures.inc({ consumer });
-        const what =
-          more.length > 0
-            ? `${more.length + 1} events from ${first.id} on, half of them`
-            : `event ${first.id},`;
-        this.logger.error(`${consumer} failed with ${what} again in ${wait} s`, error);
-      },
-      setAside: ({ id }, error) => {
-        this.metrics.setAside.inc({ consumer });
-        this.logger.error(`${consumer} has set event ${id} aside, see outbox_set_aside`, error);
-      },
-      missed: () =>
-        this.logger.error(`${consumer} has missed events: it had not read them when they were removed`),
-    };
   }
 
   /** Runs before the database connections close, so that progress can still be stored. */

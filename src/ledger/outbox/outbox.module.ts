@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
 import { expiring } from '#platform/database/expired-rows';
-import { ConsumerMetrics } from './consumer-metrics';
-import { HandlerExplorer } from './handler-explorer';
+import { ConsumerMetrics } from './delivery';
 import { OutboxConsumers } from './outbox-consumers';
 import { OutboxPoller } from './outbox-poller';
 import { END_HOLDING_READERS, REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './outbox.sql';
@@ -20,7 +19,6 @@ import { END_HOLDING_READERS, REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './
     expiring('outbox_set_aside', REMOVE_OLD_SET_ASIDE),
     expiring('holding_readers', END_HOLDING_READERS),
     ConsumerMetrics,
-    HandlerExplorer,
     OutboxConsumers,
     OutboxPoller,
     makeGaugeProvider({

@@ -107,7 +107,7 @@ const STATE = {
   wait: 'float8',
 } as const;
 
-type Move = ConsumerState & { name: string; holder: string; seconds: number; wait: number };
+export type Move = ConsumerState & { name: string; holder: string; seconds: number; wait: number };
 
 const MOVE = `
     UPDATE outbox_consumers SET xid = :xid::xid8, position = :position, item = :item, suspects = :suspects,

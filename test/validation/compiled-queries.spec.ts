@@ -43,21 +43,13 @@ import {
   TRANSACTION_CURSOR,
   TakeBackQuery,
 } from '#features/transactions/transactions.dto';
-import { ListDeliveriesQuery, ListWebhooksQuery } from '#features/webhooks/webhooks.dto';
 
 type Query = Record<string, unknown>;
 type Dto = new () => object;
 
 const OF_THE_SERVICE: Dto[] = [
-  ...[
-    CompoundingCallsQuery,
-    DepositCallsQuery,
-    EventsQuery,
-    ListDeliveriesQuery,
-    ListPoolsQuery,
-    ListPositionsQuery,
-  ],
-  ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
+  ...[CompoundingCallsQuery, DepositCallsQuery, EventsQuery, ListPoolsQuery, ListPositionsQuery],
+  ...[ListTicketsQuery, ListTransactionsQuery, ListWinnersQuery],
   ...[CirclePaymentQuery, ExportQuery, OpenCircleQuery],
   ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];

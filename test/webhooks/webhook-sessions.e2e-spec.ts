@@ -53,6 +53,7 @@ describe('ending all sessions', () => {
     ['moved', 'PATCH', '/:id', { url: 'https://evil.example/' }],
     ['given another secret', 'POST', '/:id/secret', undefined],
     ['tested', 'POST', '/:id/test', undefined],
+    ['challenged', 'POST', '/:id/challenge', undefined],
   ])('leaves no moment in which a webhook is %s unseen', async (_what, method, path, body) => {
     const { id } = await webhooks.subscribe('http://localhost:1/');
     const rows = (): Promise<unknown> =>

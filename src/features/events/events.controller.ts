@@ -9,7 +9,6 @@ import { EventHub } from './event-hub';
 import { EventStream } from './event-stream';
 import { EventTicket, EventsQuery, STREAM } from './events.dto';
 import { StreamPlaces } from './stream-places';
-import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
 
 /** Must be longer than the time between pings. Other requests have a shorter limit. */
@@ -48,7 +47,7 @@ export class EventsController {
 
   @Get()
   @Public()
-  @UseGuards(TicketGuard)
+  @UseGuards(Tickets)
   @ApiOperation({
     summary: 'What happens, as it happens',
     description:

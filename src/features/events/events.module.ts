@@ -10,7 +10,6 @@ import { EventHub } from './event-hub';
 import { EventsController } from './events.controller';
 import { REMOVE_EXPIRED_TICKETS } from './events.sql';
 import { StreamPlaces } from './stream-places';
-import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
 
 @Module({
@@ -20,7 +19,6 @@ import { Tickets } from './tickets';
     CatchUps,
     EventHub,
     StreamPlaces,
-    TicketGuard,
     Tickets,
     expiring('event_tickets', REMOVE_EXPIRED_TICKETS),
     // One for all streams of the process, so that they stop at the same place and go on together.

@@ -1,15 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import type { Page } from '#platform/answers/pagination';
+import { type Page, PageQuery } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { type AuthenticatedUser, CurrentUser, type Session } from '#features/access/current-user';
-import { WebhookChanges } from './webhook-changes';
 import {
   CreateWebhookRequest,
   CreatedWebhook,
   DeletedWebhook,
   DeliveryItem,
-  ListDeliveriesQuery,
-  ListWebhooksQuery,
   RotatedSecret,
   UpdateWebhookRequest,
   WebhookItem,
@@ -18,10 +15,7 @@ import { WebhooksService } from './webhooks.service';
 
 @Controller('webhooks')
 export class WebhooksController {
-  constructor(
-    private readonly webhooks: WebhooksService,
-    private readonly changes: WebhookChanges,
-  ) {}
+  constructor(private readonly webhooks: WebhooksService) {}
 
   @Post()
   @ApiData(CreatedWebhook, {
@@ -47,10 +41,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     list: true,
     errors: [400, 401],
   })
-  list(
-    @CurrentUser() user: AuthenticatedUser,
-    @Query() query: ListWebhooksQuery,
-  ): Promise<Page<WebhookItem>> {
+  list(@CurrentUser() user: AuthenticatedUser, @Query() query: PageQuery): Promise<Page<WebhookItem>> {
     return this.webhooks.list(user, query);
   }
 
@@ -75,7 +66,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     @Param('id') id: string,
     @Body() request: UpdateWebhookRequest,
   ): Promise<WebhookItem> {
-    return this.changes.update(session, id, request);
+    return this.webhooks.update(session, id, request);
   }
 
   @Post(':id/secret')
@@ -87,7 +78,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     errors: ['invalid_json', 401, 404, 413, 415],
   })
   rotate(@CurrentUser() session: Session, @Param('id') id: string): Promise<RotatedSecret> {
-    return this.changes.rotate(session, id);
+    return this.webhooks.rotate(session, id);
   }
 
   @Post(':id/test')
@@ -100,7 +91,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     errors: ['invalid_json', 401, 404, 'webhook_not_active', 'webhook_test_pending', 413, 415],
   })
   test(@CurrentUser() session: Session, @Param('id') id: string): Promise<DeliveryItem> {
-    return this.changes.test(session, id);
+    return this.webhooks.test(session, id);
   }
 
   @Delete(':id')
@@ -122,8 +113,8 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     status: 202,
     errors: ['invalid_json', 401, 404, 409, 413, 415],
   })
-  challenge(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<WebhookItem> {
-    return this.webhooks.challenge(user, id);
+  challenge(@CurrentUser() session: Session, @Param('id') id: string): Promise<WebhookItem> {
+    return this.webhooks.challenge(session, id);
   }
 
   @Get(':id/deliveries')
@@ -136,7 +127,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   deliveries(
     @CurrentUser() user: AuthenticatedUser,
     @Param('id') id: string,
-    @Query() query: ListDeliveriesQuery,
+    @Query() query: PageQuery,
   ): Promise<Page<DeliveryItem>> {
     return this.webhooks.deliveries(user, id, query);
   }

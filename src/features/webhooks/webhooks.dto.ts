@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayNotEmpty,
@@ -9,7 +10,6 @@ import {
   IsString,
   MaxLength,
 } from 'class-validator';
-import { PageQuery } from '#platform/answers/pagination';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
@@ -25,6 +25,15 @@ const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
 const SECRET_EXAMPLE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=';
 const CHALLENGE_EXAMPLE = 'q3Fh0Vw9c1sK7yJtB2mXzA';
 const EVENT_ID = '0000000002f1-00000000001a-0001';
+
+const AreTopics = (): PropertyDecorator =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayNotEmpty(),
+    ArrayUnique(),
+    IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` }),
+  );
 
 /** What a webhook is sent beside events. `reload` has the id of the first event that was left out. */
 export class WebhookNotice {
@@ -46,10 +55,6 @@ export class ChallengeAnswer {
   @ApiProperty({ example: CHALLENGE_EXAMPLE }) challenge: string;
 }
 
-export class ListWebhooksQuery extends PageQuery {}
-
-export class ListDeliveriesQuery extends PageQuery {}
-
 export class CreateWebhookRequest {
   @ApiProperty({
     format: 'uri',
@@ -68,11 +73,7 @@ export class CreateWebhookRequest {
     example: TOPICS_EXAMPLE,
     description: 'Only these; all, those of later versions too, if left out',
   })
-  @IsOptional()
-  @IsArray()
-  @ArrayNotEmpty()
-  @ArrayUnique()
-  @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
+  @AreTopics()
   topics?: Topic[];
 }
 
@@ -98,11 +99,7 @@ export class UpdateWebhookRequest {
     example: TOPICS_EXAMPLE,
     description: 'null: all, those of later versions too',
   })
-  @IsOptional()
-  @IsArray()
-  @ArrayNotEmpty()
-  @ArrayUnique()
-  @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
+  @AreTopics()
   topics?: Topic[] | null;
 
   @ApiProperty({

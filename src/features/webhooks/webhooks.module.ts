@@ -1,15 +1,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { Resolver } from 'node:dns/promises';
 import { expiring } from '#platform/database/expired-rows';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { ReceiversModule } from '#features/receivers/receivers.module';
+import { WebhookClient } from '#features/receivers/webhook-client';
 import { FORGET_PREVIOUS_SECRETS, REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
 import { REMOVE_OLD_CROWDS } from './fan-out.sql';
-import { WebhookChanges } from './webhook-changes';
-import { WebhookCrowds } from './webhook-crowds';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
 import { Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent } from './webhook.entity';
@@ -21,13 +20,12 @@ import { WebhooksService } from './webhooks.service';
     AccessModule,
     OutboxModule,
     PoolsModule,
-    ReceiversModule,
     TypeOrmModule.forFeature([Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent]),
   ],
   controllers: [WebhooksController],
   providers: [
-    WebhookChanges,
-    WebhookCrowds,
+    WebhookClient,
+    { provide: Resolver, useFactory: () => new Resolver({ timeout: 2000, tries: 2 }) },
     WebhookFanOut,
     WebhookSender,
     WebhooksService,

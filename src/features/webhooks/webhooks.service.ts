@@ -1,34 +1,78 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, In, Repository } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { type Page, pageOf } from '#platform/answers/pagination';
+import { type Page, type PageQuery, pageOf } from '#platform/answers/pagination';
 import { Transactions } from '#platform/database/transactions';
-import { ApiError, invalidToken, notFound } from '#platform/errors/errors';
+import { ApiError, invalidToken, namedError, notFound } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { newSecret } from '#features/receivers/signature';
-import { requireTarget } from '#features/receivers/webhook-target';
+import { type Target, requireTarget, targetOf } from '#features/receivers/webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
-import { DELIVERY, ITEM, deliveryOf, itemOf } from './webhook-item';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
   CreatedWebhook,
   DeletedWebhook,
   DeliveryItem,
-  ListDeliveriesQuery,
-  ListWebhooksQuery,
+  NOTICES,
+  RotatedSecret,
+  UpdateWebhookRequest,
   WebhookItem,
 } from './webhooks.dto';
 
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+/** How long the secret before signs too. */
+const OVERLAP = '24 hours';
 
-const within = ({ page, limit }: ListWebhooksQuery): { skip: number; take: number } => ({
+/**
+ * Where a notice stands in the order of events: an id that no event has, since outbox rows of a transaction have
+ * positions from 1.
+ */
+const EVENT_ID = `lpad(to_hex(outbox_xid(pg_current_xact_id())::text::bigint), 12, '0') || '-000000000000-0000'`;
+
+/** Its owner knows why, so how it failed before counts no more. */
+const DISABLED = { status: 'DISABLED', failures: 0, failingSince: null, lastError: null } as const;
+
+/** A time that is still to come. `-infinity` is no Date. */
+const coming = (time: Date | number | null): string | null =>
+  time instanceof Date && time.getTime() > Date.now() ? time.toISOString() : null;
+
+/** All but its secrets. */
+const itemOf = (webhook: Webhook): WebhookItem => ({
+  id: webhook.id,
+  url: webhook.url,
+  topics: webhook.topics,
+  createdAt: webhook.createdAt.toISOString(),
+  status: webhook.status,
+  failures: webhook.failures,
+  failingSince: webhook.failingSince?.toISOString() ?? null,
+  lastError: webhook.lastError,
+  // To others something is sent at any time, or nothing.
+  retryAt: ['UNVERIFIED', 'PAUSED'].includes(webhook.status) ? coming(webhook.retryAt) : null,
+  pending: webhook.pending,
+  isFull: webhook.isFull,
+  previousSecretUntil: coming(webhook.previousSecretUntil),
+});
+
+const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
+  id: delivery.id,
+  eventId: delivery.eventId,
+  topic: delivery.topic,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  lastStatus: delivery.lastStatus,
+  lastError: delivery.lastError,
+  nextAttemptAt: delivery.status === 'PENDING' ? delivery.nextAttemptAt.toISOString() : null,
+  createdAt: delivery.createdAt.toISOString(),
+  deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
+});
+
+const within = ({ page, limit }: PageQuery): { skip: number; take: number } => ({
   skip: (page - 1) * limit,
   take: limit,
 });
@@ -37,7 +81,7 @@ const within = ({ page, limit }: ListWebhooksQuery): { skip: number; take: numbe
  * Requests of a user wait for each other here, so none counts what another is about to add.
  * @throws ApiError 401 if the session has ended meanwhile: whoever ends all sessions then sees all webhooks
  */
-export async function lockUser(manager: EntityManager, { userId, generation }: Session): Promise<void> {
+async function lockUser(manager: EntityManager, { userId, generation }: Session): Promise<void> {
   const user = await manager.findOne(User, {
     select: { id: true, sessionGeneration: true },
     where: { id: userId },
@@ -50,8 +94,6 @@ export async function lockUser(manager: EntityManager, { userId, generation }: S
 @Injectable()
 export class WebhooksService {
   constructor(
-    @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
-    @InjectRepository(WebhookDelivery) private readonly sent: Repository<WebhookDelivery>,
     private readonly transactions: Transactions,
     private readonly environment: ReceiversSettings,
     private readonly poller: OutboxPoller,
@@ -61,60 +103,24 @@ export class WebhooksService {
   async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
     const { userId, address } = session;
     const target = requireTarget(url, this.environment);
-    const secret = newSecret();
-    const id = uuidv7();
+    const [id, secret] = [uuidv7(), newSecret()];
     const created = await this.transactions.write(async (manager) => {
-      const webhooks = manager.withRepository(this.webhooks);
       await lockUser(manager, session);
-      const taken = await webhooks.find({ select: { slot: true }, where: { userId } });
+      const taken = await manager.find(Webhook, { select: { slot: true }, where: { userId } });
       const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
       if (slot === undefined) throw new ApiError(409, `At most ${SLOTS.length} webhooks`);
-      await webhooks.insert({
-        ...CHALLENGED,
-        id,
-        userId,
-        address,
-        slot,
-        ...target,
-        topics: topics ?? null,
-        secret,
-      });
-      return { ...itemOf(await webhooks.findOneOrFail({ select: ITEM, where: { id } })), secret };
+      const wanted = { ...target, topics: topics ?? null };
+      const webhook = { ...CHALLENGED, id, userId, address, slot, ...wanted, secret };
+      await manager.insert(Webhook, webhook);
+      return { ...itemOf(await manager.findOneByOrFail(Webhook, { id })), secret };
     });
     this.poller.hurry();
     return created;
   }
 
-  /**
-   * Sends the challenge again, also to a webhook that was DISABLED.
-   * @throws ApiError 404, 409 if the webhook needs none, or the owner asked less than a minute ago
-   */
-  async challenge({ userId }: AuthenticatedUser, text: string): Promise<WebhookItem> {
-    const id = knownForm(text);
-    const item = await this.transactions.write(async (manager) => {
-      const webhooks = manager.withRepository(this.webhooks);
-      const { affected } = await webhooks
-        .createQueryBuilder()
-        .update(CHALLENGED)
-        .where({ id, userId })
-        .andWhere(MAY_BE_CHALLENGED)
-        .execute();
-      const webhook = await webhooks.findOne({ select: { ...ITEM, status: true }, where: { id, userId } });
-      if (!webhook) throw notFound();
-      if (affected) return itemOf(webhook);
-      const isVerified = webhook.status === 'ACTIVE' || webhook.status === 'PAUSED';
-      const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';
-      throw new ApiError(409, reason);
-    });
-    this.poller.hurry();
-    return item;
-  }
-
-  async list({ userId }: AuthenticatedUser, query: ListWebhooksQuery): Promise<Page<WebhookItem>> {
+  async list({ userId }: AuthenticatedUser, query: PageQuery): Promise<Page<WebhookItem>> {
     const [webhooks, total] = await this.transactions.read((manager) =>
-      manager
-        .withRepository(this.webhooks)
-        .findAndCount({ select: ITEM, where: { userId }, order: { id: 'DESC' }, ...within(query) }),
+      manager.findAndCount(Webhook, { where: { userId }, order: { id: 'DESC' }, ...within(query) }),
     );
     return pageOf(webhooks.map(itemOf), total, query);
   }
@@ -122,47 +128,110 @@ export class WebhooksService {
   /** @throws ApiError 404 */
   async get({ userId }: AuthenticatedUser, text: string): Promise<WebhookItem> {
     const id = knownForm(text).toLowerCase();
-    const webhook = await this.transactions.read((manager) =>
-      manager.withRepository(this.webhooks).findOne({ select: ITEM, where: { id, userId } }),
-    );
+    const webhook = await this.transactions.read((manager) => manager.findOneBy(Webhook, { id, userId }));
     if (!webhook) throw notFound();
     return itemOf(webhook);
   }
 
-  /** The user's webhooks when all sessions end, which end with them if they are to. */
-  ofEndedSessions(userId: string, end: boolean): Promise<Pick<WebhookItem, 'id' | 'url'>[]> {
-    return this.transactions.write(async (manager) => {
-      const webhooks = manager.withRepository(this.webhooks);
-      const select = { id: true, url: true } as const;
-      const found = await webhooks.find({ select, where: { userId }, order: { id: 'DESC' } });
-      if (end && found.length > 0) await webhooks.delete(found.map(({ id }) => id));
-      return found;
+  /** @throws ApiError 400 for a URL that cannot be sent to, 404 */
+  async update(session: Session, text: string, request: UpdateWebhookRequest): Promise<WebhookItem> {
+    const target = request.url == null ? undefined : requireTarget(request.url, this.environment);
+    const item = await this.change(session, text, async (webhook, manager) => {
+      const { id, status } = webhook;
+      const isMoved = target !== undefined && !this.leadsTo(webhook, target);
+      const isEnabled = request.enabled ?? status !== 'DISABLED';
+      if (request.topics !== undefined) await manager.update(Webhook, id, { topics: request.topics });
+      if (isMoved) await manager.update(Webhook, id, target);
+      if (!isEnabled && status !== 'DISABLED') await manager.update(Webhook, id, DISABLED);
+      if (isEnabled && (isMoved || status === 'DISABLED')) {
+        await manager.update(Webhook, id, CHALLENGED);
+        // Until the challenge is answered events are left out, which the receiver has to know.
+        if (status !== 'UNVERIFIED') await this.notify(manager, id, 'reload');
+      }
+      return itemOf(await manager.findOneByOrFail(Webhook, { id }));
     });
+    this.poller.hurry();
+    return item;
+  }
+
+  /**
+   * The secret before signs beside the new one for a while, the one before that no more.
+   * @throws ApiError 404
+   */
+  rotate(session: Session, text: string): Promise<RotatedSecret> {
+    return this.change(session, text, async ({ id, secret: previousSecret }, manager) => {
+      const previousSecretUntil = (): string => `now() + interval '${OVERLAP}'`;
+      await manager.update(Webhook, id, { secret: newSecret(), previousSecret, previousSecretUntil });
+      const rotated = await manager.findOneByOrFail(Webhook, { id });
+      return { id, secret: rotated.secret, previousSecretUntil: rotated.previousSecretUntil!.toISOString() };
+    });
+  }
+
+  /**
+   * Sends an event that says nothing, once.
+   * @throws ApiError 404, 409 if the webhook is not active or a test waits already
+   */
+  async test(session: Session, text: string): Promise<DeliveryItem> {
+    const delivery = await this.change(session, text, async ({ id, status }, manager) => {
+      if (status !== 'ACTIVE') throw namedError('webhook_not_active');
+      const delivery = await this.notify(manager, id, 'test');
+      if (!delivery) throw namedError('webhook_test_pending');
+      return delivery;
+    });
+    this.poller.hurry();
+    return delivery;
+  }
+
+  /**
+   * Sends the challenge again, also to a webhook that was DISABLED.
+   * @throws ApiError 404, 409 if the webhook needs none, or the owner asked less than a minute ago
+   */
+  async challenge(session: Session, text: string): Promise<WebhookItem> {
+    const item = await this.change(session, text, async ({ id, status }, manager) => {
+      const query = manager.createQueryBuilder().update(Webhook).set(CHALLENGED);
+      const { affected } = await query.where({ id }).andWhere(MAY_BE_CHALLENGED).execute();
+      if (affected) return itemOf(await manager.findOneByOrFail(Webhook, { id }));
+      const isVerified = status === 'ACTIVE' || status === 'PAUSED';
+      const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';
+      throw new ApiError(409, reason);
+    });
+    this.poller.hurry();
+    return item;
   }
 
   /** @throws ApiError 404 */
   async delete({ userId }: AuthenticatedUser, text: string): Promise<DeletedWebhook> {
     const id = knownForm(text).toLowerCase();
-    const { affected } = await this.transactions.write((manager) =>
-      manager.withRepository(this.webhooks).delete({ id, userId }),
-    );
+    const { affected } = await this.transactions.write((manager) => manager.delete(Webhook, { id, userId }));
     if (!affected) throw notFound();
     return { id };
+  }
+
+  /** The user's webhooks when all sessions end, which end with them if they are to. */
+  ofEndedSessions(userId: string, end: boolean): Promise<Pick<WebhookItem, 'id' | 'url'>[]> {
+    return this.transactions.write(async (manager) => {
+      const select = { id: true, url: true } as const;
+      const found = await manager.find(Webhook, { select, where: { userId }, order: { id: 'DESC' } });
+      if (end && found.length > 0)
+        await manager.delete(
+          Webhook,
+          found.map(({ id }) => id),
+        );
+      return found;
+    });
   }
 
   /** @throws ApiError 404 */
   async deliveries(
     { userId }: AuthenticatedUser,
     text: string,
-    query: ListDeliveriesQuery,
+    query: PageQuery,
   ): Promise<Page<DeliveryItem>> {
-    const id = knownForm(text);
+    const webhookId = knownForm(text);
     const [deliveries, total] = await this.transactions.read(async (manager) => {
-      if (!(await manager.withRepository(this.webhooks).existsBy({ id, userId }))) throw notFound();
+      if (!(await manager.existsBy(Webhook, { id: webhookId, userId }))) throw notFound();
       const order = { eventId: 'DESC' } as const;
-      return manager
-        .withRepository(this.sent)
-        .findAndCount({ select: DELIVERY, where: { webhookId: id }, order, ...within(query) });
+      return manager.findAndCount(WebhookDelivery, { where: { webhookId }, order, ...within(query) });
     });
     return pageOf(deliveries.map(deliveryOf), total, query);
   }
@@ -175,20 +244,52 @@ export class WebhooksService {
   async retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
     const [webhookId, id] = [knownForm(webhook), knownForm(delivery)];
     const retried = await this.transactions.write(async (manager) => {
-      if (!(await manager.withRepository(this.webhooks).existsBy({ id: webhookId, userId })))
-        throw notFound();
-      const sent = manager.withRepository(this.sent);
-      await sent.update(
+      if (!(await manager.existsBy(Webhook, { id: webhookId, userId }))) throw notFound();
+      // Like the sender, it locks the delivery before the webhook.
+      await manager.update(
+        WebhookDelivery,
         { id, webhookId },
         { status: 'PENDING', nextAttemptAt: () => 'now()', tries: 0, deliveredAt: null },
       );
-      await manager
-        .withRepository(this.webhooks)
-        .update({ id: webhookId, status: In(['ACTIVE', 'PAUSED']) }, { retryAt: () => `'-infinity'` });
-      return sent.findOne({ select: DELIVERY, where: { id, webhookId } });
+      const isSent = { id: webhookId, status: In(['ACTIVE', 'PAUSED']) };
+      await manager.update(Webhook, isSent, { retryAt: () => `'-infinity'` });
+      return manager.findOneBy(WebhookDelivery, { id, webhookId });
     });
     if (!retried) throw notFound();
     this.poller.hurry();
     return deliveryOf(retried);
+  }
+
+  /** @returns the delivery; undefined if one waits already */
+  private async notify(
+    manager: EntityManager,
+    webhookId: string,
+    topic: (typeof NOTICES)[number],
+  ): Promise<DeliveryItem | undefined> {
+    if (await manager.existsBy(WebhookDelivery, { webhookId, topic, status: 'PENDING' })) return undefined;
+    const id = uuidv7();
+    await manager.insert(WebhookDelivery, { id, webhookId, eventId: () => EVENT_ID, topic });
+    return deliveryOf(await manager.findOneByOrFail(WebhookDelivery, { id }));
+  }
+
+  /** Changes of one webhook, and its deliveries that end, wait for each other. */
+  private change<Result>(
+    session: Session,
+    text: string,
+    work: (webhook: Webhook, manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const where = { id: knownForm(text).toLowerCase(), userId: session.userId };
+    return this.transactions.write(async (manager) => {
+      await lockUser(manager, session);
+      const webhook = await manager.findOne(Webhook, { where, lock: { mode: 'for_no_key_update' } });
+      if (!webhook) throw notFound();
+      return work(webhook, manager);
+    });
+  }
+
+  /** Also if its URL was stored in another form. */
+  private leadsTo({ url }: Webhook, target: Target): boolean {
+    const present = targetOf(url, this.environment);
+    return url === target.url || (typeof present === 'object' && present.url === target.url);
   }
 }

@@ -88,8 +88,8 @@ export function claim(file: string): number | undefined {
 }
 
 export function release(file: string): void {
-  const place = placeOf(file);
-  if (ours.delete(place)) rmSync(place, { force: true });
+  // Its folder may be gone.
+  if (existsSync(file) && ours.delete(placeOf(file))) rmSync(file);
 }
 
 const placeOf = (file: string): string => path.join(realpathSync(path.dirname(file)), path.basename(file));

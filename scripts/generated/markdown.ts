@@ -1,13 +1,8 @@
-/** A table as prettier aligns it. A cell's `|` has to be escaped. */
+/** A table without padding, so that a longer word changes one line. A cell's `|` has to be escaped. */
 export function table(head: string[], rows: string[][]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, at) => Math.max(3, ...all.map((row) => widthOf(row[at]))));
-  const line = (cells: string[]): string =>
-    `| ${cells.map((cell, at) => cell + ' '.repeat(widths[at] - widthOf(cell))).join(' | ')} |`;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
-
-const widthOf = (text: string): number => [...text].length;
 
 /**
  * A document with what is generated between the marks `<!-- name: … -->` and `<!-- end of name -->`, which stay.

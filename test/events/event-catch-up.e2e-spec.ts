@@ -90,6 +90,14 @@ describe('the first stream of a process', () => {
       expect(namesOf(beyond)).toEqual(['second']);
       beyond.close();
     }
+    // A row of two events: the place after the first one is within it.
+    const between = await fresh.here();
+    await fill(app, 1, 2, pool);
+    const whole = await fresh.follow(user, between);
+    await until(() => whole.events.length === 2);
+    const rest = await fresh.follow(user, whole.events[0].id);
+    await until(() => rest.events.length > 0);
+    expect(namesOf(rest)).toEqual(['1.2']);
   });
 });
 

@@ -1,5 +1,4 @@
 import type { Confirmations } from '#settings/indexer.settings';
-import { MOST_BLOCKS } from '#indexer/blocks/finality';
 import { type Fields, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { LOTTERY, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
 
@@ -145,7 +144,7 @@ describe('a ledger of blocks that become final', () => {
     expect(await cursor()).toMatchObject({ finalized: 12 });
   });
 
-  it('keeps headers back to the last final block, and of a stall so many at most', async () => {
+  it('keeps headers back to the last final block', async () => {
     written = await begin();
     const numbers = async (): Promise<unknown> =>
       (
@@ -163,15 +162,5 @@ describe('a ledger of blocks that become final', () => {
     await written.apply(chain, 140);
     for (let to = 200; to <= 300; to += 50) await written.apply(chain, to, to, { finalized: to - 2 });
     expect(await numbers()).toEqual({ from: 236, count: 65 });
-    // As if the chain had gone on for long without any block becoming final.
-    await written.sql(`INSERT INTO chain_blocks SELECT n, 'hash', 'parent', now()
-      FROM generate_series(301, ${300 + MOST_BLOCKS}) n`);
-    const far = { number: 301 + MOST_BLOCKS, hash: 'far', parentHash: 'hash', time: 2_000_000_000 };
-    await written.writer.apply(
-      written.cursor,
-      { to: far, blocks: [far], events: [] },
-      { state: 'synced', head: 0 },
-    );
-    expect(await numbers()).toEqual({ from: 301, count: MOST_BLOCKS + 1 });
   });
 });

@@ -41,12 +41,11 @@ describe('redact', () => {
     }
   });
 
+  // What backtracks without end would exceed the time limit of a test.
   it('takes time in proportion to the text', () => {
-    const begun = performance.now();
     for (const part of ['http://"', 'http://a:', 'a,', '.', '@', '[', 'http://a,', 'eyJ.', '0x'])
       for (const start of ['http://', ''])
         expect(redact(`${start}${part.repeat(20_000)}<`)).toEqual(expect.any(String));
-    expect(performance.now() - begun).toBeLessThan(5000);
   });
 
   it('keeps a bounded part of deep, long or endless values', () => {

@@ -106,18 +106,6 @@ describe('of two endpoints', () => {
     expect(await bench.sql('SELECT FROM transactions WHERE amount = 66')).toEqual([]);
   });
 
-  it('one that is behind, but goes on, is waited for', async () => {
-    bench.mine(20);
-    await bench.converged();
-    bench.nodes[1].faults = { behind: () => 20 };
-    deposits(bench);
-    bench.mine(40);
-    const both = bench.chain.head.number - 20;
-    await bench.until(async () => (await bench.cursor())!.number === both);
-    await askedOften(bench, 0);
-    expect((await bench.cursor())!.number).toBe(both);
-  });
-
   it('the second follows a reorganisation in the middle of which the first is gone', async () => {
     deposits(bench);
     await bench.converged();
@@ -213,15 +201,6 @@ describe('of three endpoints', () => {
     await bench.rewind(0);
     await bench.converged();
     expect(await times()).toEqual(right);
-  });
-
-  it.each([0, 1])('number %d alone has blocks while one is down, and is not believed', async (liar) => {
-    const before = (await bench.cursor())!;
-    bench.nodes[(liar + 1) % 3].faults = { http: () => 'drop' };
-    bench.nodes[liar].target = forging(bench);
-    await askedOften(bench, (liar + 2) % 3);
-    await askedOften(bench, liar);
-    expect((await bench.cursor())!.hash).toBe(before.hash);
   });
 
   it('a reorganisation that two of them show is followed', async () => {

@@ -29,13 +29,7 @@ describe('the history of a chain is read', () => {
   });
   beforeEach(() => bench.startAfresh());
 
-  let n = 0;
   it.each<[string, Faults, NodeJS.ProcessEnv?]>([
-    [
-      'fails every third request',
-      { http: () => (n++ % 3 ? 'ok' : (['drop', 429, 502] as const)[((n / 3) % 3) | 0]) },
-    ],
-    ['does not answer every thirtieth request', { http: () => (n++ % 30 === 5 ? 'hang' : 'ok') }],
     ['caps ranges and results', { maxRange: 7, maxLogs: 3 }],
     [
       'repeats and shuffles logs, and adds those of other contracts',
@@ -45,10 +39,6 @@ describe('the history of a chain is read', () => {
           return [...logs, ...foreign, ...logs].sort((a, b) => (a.logIndex + a.address > b.address ? 1 : -1));
         },
       },
-    ],
-    [
-      'leaves answers out of batches and reorders them',
-      { batch: (answers) => (n++ % 2 ? answers.slice(1) : [...answers].reverse()) },
     ],
     [
       'refuses batches and block hashes, and leaves events out for some time',
@@ -64,13 +54,6 @@ describe('the history of a chain is read', () => {
     await bench.indexer(first());
     for (let i = 0; i < 3; i += 1) bench.deposit(bench.pools[i], 3_000 + i);
     await bench.converged();
-  });
-
-  it('from a provider with a budget, which no request exceeds', async () => {
-    bench.node.requests = [];
-    await bench.indexer({ ...first(), RPC_REQUESTS_PER_SECOND: '30' });
-    await bench.converged();
-    expect(Math.max(...bench.node.sizes)).toBe(30);
   });
 
   it.each([
@@ -109,16 +92,6 @@ describe('the history of a chain is read', () => {
     expect(reads.length).toBeLessThan(bench.chain.head.number / 20);
   });
 
-  it('from a provider whose caps change meanwhile', async () => {
-    bench.node.faults = { maxRange: 100 };
-    await bench.indexer(first());
-    await past(200);
-    bench.node.faults = { maxRange: 3, maxLogs: 2 };
-    await past(500);
-    bench.node.faults = {};
-    await bench.converged();
-  });
-
   it.each([0, 1])('from three endpoints of which one has a cap: %d', async (capped) => {
     const mark = bench.output.length;
     bench.nodes[capped].faults = { maxRange: 5 };
@@ -143,17 +116,6 @@ describe('the history of a chain is read', () => {
       bench.reorg(20);
       bench.deposit(bench.pools[0], block);
     }
-    await bench.converged();
-  });
-
-  it('by one indexer after another', async () => {
-    all({ maxRange: 5, maxBatch: 5 });
-    for (const block of [100, 300, 500]) {
-      await bench.indexer(first());
-      await past(block);
-      await bench.end();
-    }
-    await bench.indexer(first());
     await bench.converged();
   });
 

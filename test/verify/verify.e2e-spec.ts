@@ -171,7 +171,7 @@ it.each(
 });
 
 it.each([
-  ['UPDATE transactions SET amount = 71 WHERE amount = 70', ['chain.balance', 'chain.total']],
+  ['UPDATE transactions SET amount = 69 WHERE amount = 70', ['chain.balance', 'chain.total']],
   ['UPDATE positions SET owed = owed + 1', ['chain.claimable']],
 ])(
   'finds by the contract what differs together with all that is derived of it: %s',

@@ -157,8 +157,18 @@ it.each([
   ['cancelled', 'transaction_cancelled', (saver) => ({ to: saver, data: '0x' })],
   ['used for something else', 'transaction_replaced', () => ({ to: OTHER, data: '0x' })],
 ] as [string, string, (saver: Hex) => { to: Hex; data: Hex }][])(
-  'says that it was %s, and the deposit can be paid again',
+  'says that it was %s, to the service too, and the deposit can be paid again',
   async (_, code, change) => {
+    const takenBack: string[] = [];
+    client = bench.client({
+      payments: store,
+      tokens: client.tokens,
+      fetch: (request) => {
+        const { method, url } = request as Request;
+        if (method === 'DELETE') takenBack.push(new URL(url).search);
+        return fetch(request);
+      },
+    });
     const { end, hash, other, depositId, poolId } = await bench.held(async () => {
       const sent = await sendDeposit();
       await shown();
@@ -168,6 +178,7 @@ it.each([
     });
     expect(await end).toMatchObject({ code, call: 'deposit', hash, replacement: other });
     expect(await listed()).toMatchObject([{ state: 'failed', failure: { code } }]);
+    await until(() => takenBack.includes(`?hash=${hash}`));
     await payAgain(poolId, depositId);
     expect(await client.transactions.confirmed(depositId)).toMatchObject({ amount: TEN });
   },

@@ -133,7 +133,7 @@ describe('a module in the indexer', () => {
     await app.close();
     // The server needs a moment to end them. Connections that were left idle would end after 30 s.
     const left = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name <> ''`;
-    const ends = Date.now() + 10_000;
+    const ends = Date.now() + 25_000;
     await until(async () => (await bench.sql(left)).length === 0);
     expect(Date.now()).toBeLessThan(ends);
   });

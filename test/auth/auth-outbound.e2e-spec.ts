@@ -146,32 +146,7 @@ describe('a node', () => {
     expect([answer.status, answer.body]).toEqual(FAILED);
   };
 
-  it('that sends 900 MB is cut off after 1 MB', async () => {
-    const chunk = Buffer.alloc(1024 * 1024, '0');
-    let sent = 0;
-    const large = await node((_, response) => {
-      response.setHeader('content-type', 'application/json');
-      response.write('{"result":"0x');
-      const more = (): void => {
-        while (sent < 900 && !response.destroyed) {
-          sent++;
-          if (!response.write(chunk)) return void response.once('drain', more);
-        }
-        response.end();
-      };
-      more();
-    });
-    await withApp(large.url, async (app) => {
-      const before = process.memoryUsage().rss;
-      await refused(app);
-      await until(() => large.open === 0);
-      // What sockets and their buffers add.
-      expect(sent).toBeLessThan(32);
-      expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
-    });
-  });
-
-  it('whose answer is small and unpacks to 900 MB is cut off too', async () => {
+  it('whose answer is small and unpacks to 200 MB is cut off after 1 MB', async () => {
     const { gzipSync } = await import('node:zlib');
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, '0'));
     const packed = await node((_, response) => {

@@ -64,15 +64,8 @@ describe('token', () => {
     expect((await bearer(forge(claims)))[0]).toBe(200);
   });
 
-  const written = PROTECTED.flatMap(({ method, path }) => [`${method} ${path}`, `${method} /api${path}`]);
-  it.each(written)('is needed for %s', async (endpoint) => {
-    const [method, url] = endpoint.split(' ');
-    const { status, body } = await app.send({ method, url });
-    expect([status, body]).toEqual(INVALID);
-  });
-
   it('is needed for everything that belongs to a user', () =>
-    expect(written).toEqual(
+    expect(PROTECTED.map(({ method, path }) => `${method} ${path}`)).toEqual(
       expect.arrayContaining([
         'GET /auth/me',
         'GET /pools',

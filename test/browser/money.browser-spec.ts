@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { type Hash, numberToHex, parseEther } from 'viem';
+import { parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
-import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser/browser';
+import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
-import { type TestWallet, changeAccount, changeChain, replace } from '../support/browser/test-wallet';
+import { type TestWallet, changeAccount, changeChain } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
 
 const THOUSAND = parseEther('1000');
@@ -36,22 +36,6 @@ const spent = async ({ account }: TestWallet): Promise<bigint> =>
   THOUSAND - (await bench.tokensOf(account.address));
 const sent = ({ asked }: TestWallet): number =>
   asked!.filter((method) => method === 'eth_sendTransaction').length;
-const mining = (on: boolean): Promise<unknown> => anvilRpc(bench.keeper, 'evm_setAutomine', on);
-const mine = (blocks = 1): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine', numberToHex(blocks));
-
-/** The transaction of the account that waits to be mined. */
-async function pendingOf({ account }: TestWallet): Promise<Hash> {
-  for (;;) {
-    const { pending } = (await anvilRpc(bench.keeper, 'txpool_content')) as {
-      pending: Record<string, Record<string, { hash: Hash }>>;
-    };
-    const own = Object.entries(pending).find(
-      ([from]) => from.toLowerCase() === account.address.toLowerCase(),
-    );
-    if (own) return Object.values(own[1])[0].hash;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 describe('an amount', () => {
   it('is what it says by the locale: "10,5" is ten and a half in German', async () => {
@@ -144,28 +128,6 @@ describe('a payment', () => {
       'Allow and pay in one',
       'Confirmed by the service',
     ]);
-  });
-
-  it('that the wallet cancels is told, and can be made again', async () => {
-    const wallet = await richWallet();
-    const page = await signedIn(wallet);
-    wallet.rejects = true;
-    await newPool(page, '25');
-    await done(page, 'You declined in the wallet.', 'Close');
-    wallet.rejects = false;
-    await mining(false);
-    await press(page, 'Pay 25 TEST');
-    // By its nonce it can be told apart, once the node has shown it.
-    const hash = await pendingOf(wallet);
-    await keptPayment(page, '"shown":true');
-    await replace(wallet, hash, { cancel: true });
-    // The deposit can be paid again once the block of the other transaction is final.
-    await mine(66);
-    await done(page, 'You have cancelled it in your wallet. Nothing was paid.', 'Close');
-    await mining(true);
-    await press(page, 'Pay 25 TEST');
-    await dialog(page, '25 TEST have arrived.');
-    expect(await spent(wallet)).toBe(parseEther('25'));
   });
 });
 

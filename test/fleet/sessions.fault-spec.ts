@@ -73,32 +73,6 @@ describe('a session that is ended at one replica', () => {
     }
   });
 
-  it('ends even if the connection that brings the news is cut, again and again', async () => {
-    const stays = await warm();
-    const callers = await Promise.all(Array.from({ length: 10 }, warm));
-    let done = false;
-    let cut = 0;
-    const cutting = withClient(fleet.database.url, async (client) => {
-      while (!done) {
-        const { rowCount } = await client.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-           WHERE datname = current_database() AND application_name = 'api sessions'`,
-        );
-        cut += rowCount ?? 0;
-      }
-    });
-    try {
-      await eventually(() => cut > 10);
-      for (const caller of callers) await note(refused(clients[1], caller, await logout(caller)));
-      await known(stays);
-    } finally {
-      done = true;
-      await cutting;
-    }
-    const caller = await warm();
-    await note(refused(clients[1], caller, await logout(caller)));
-  });
-
   it('ends for a process that was paused meanwhile', async () => {
     const [caller, stays] = [await warm(), await warm()];
     const [, paused] = fleet.replicas;

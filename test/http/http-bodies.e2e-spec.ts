@@ -59,11 +59,6 @@ describe('bodies', () => {
     }
   });
 
-  it('may name a charset', async () => {
-    const body = JSON.stringify({ type: 'lottery', initialDeposit: TEN });
-    expect((await send(body, { 'content-type': 'application/json; charset=utf-8' })).status).toBe(201);
-  });
-
   it('may have 64 KB, and no more', async () => {
     const of = (bytes: number): string => {
       const fields = { type: 'lottery', initialDeposit: TEN, padding: '' };

@@ -62,31 +62,6 @@ describe('the indexer', () => {
     ]);
   });
 
-  it('of several events in one transaction gives the first that the caller may see', async () => {
-    const [first, second, shared] = [
-      await newPool(other),
-      await newPool(),
-      await newPool(other, { members: [saver.address] }),
-    ];
-    const ids = [first, second, shared].map(({ id }) => bytes16(id));
-    const { transactionHash: hash } = await bench.call(bench.saver, 'depositMany', [
-      ids,
-      ids.map(() => NO_REF),
-      [1n, 2n, 3n],
-    ]);
-    await bench.atHead();
-    // The first was paid into another owner's pool, but the payer may see it.
-    expect(await detail(hash, saver)).toMatchObject({ poolId: first.id, amount: '1' });
-    expect((await app.get(`/transactions?poolId=${first.id}`, saver)).body).toMatchObject({
-      data: [{ amount: '1' }],
-      pagination: { total: 1 },
-    });
-    expect((await app.get(`/pools/${first.id}`, saver)).status).toBe(403);
-    expect((await app.get(`/transactions?poolId=${second.id}`, other)).status).toBe(403);
-    expect(await detail(hash, other)).toMatchObject({ poolId: first.id, amount: '1' });
-    expect((await app.get(`/transactions/${hash}`, await app.signIn())).status).toBe(403);
-  });
-
   it('fills in the gas of the receipt, however busy the chain is', async () => {
     const { id } = await newPool();
     const { transactionHash, gasUsed, effectiveGasPrice } = await bench.deposit(id, 3n);

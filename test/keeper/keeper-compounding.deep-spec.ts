@@ -143,18 +143,4 @@ describe('the keeper pays yield in again', () => {
     expect(await rich.round()).toBe('sending');
     expect(await balance(t.alice)).toBeGreaterThan(MINIMUM);
   });
-
-  it('never twice for one account at once, also while its transaction waits', async () => {
-    await save(t.alice);
-    await accrue(10_000n);
-    const { round } = keeper();
-    await withoutMining(async () => {
-      for (let i = 0; i < 3; i++) expect(await round()).toBe('sending');
-      // Another process with another account, which sees what waits.
-      expect(await keeper({ KEEPER_KEY: `0x${'42'.repeat(32)}` }).round()).toBe('idle');
-    });
-    await t.mine(1);
-    expect(await round()).toBe('idle');
-    expect(await transactions()).toBe(1);
-  });
 });

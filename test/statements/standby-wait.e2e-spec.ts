@@ -1,4 +1,3 @@
-import { SavingsClient } from '@pooled-savings/client';
 import { tmpdir } from 'node:os';
 import type { QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
@@ -21,7 +20,6 @@ beforeAll(async () => {
   server = await startPostgres({ dir: tmpdir(), database: 'savings', ephemeral: true, settings });
   await migrate(server.url);
   await app.start({ DATABASE_URL: server.url }, undefined, undefined, { limits });
-  await app.listen();
 });
 afterAll(async () => {
   await app.stop();
@@ -123,24 +121,6 @@ it.each([
   await waitForStandby(false);
   const again = await create(key);
   expect([again.status, await pools()]).toEqual([201, [again.body.data.id]]);
-});
-
-it('the client asks with its key until it has the answer', async () => {
-  const statuses: number[] = [];
-  const watched: typeof fetch = async (...args) => {
-    const answer = await fetch(...args);
-    statuses.push(answer.status);
-    return answer;
-  };
-  const client = new SavingsClient({ baseUrl: `http://127.0.0.1:${app.port}`, fetch: watched });
-  await client.tokens.set(user.token);
-  await waitForStandby(true);
-  const created = client.pools.create({ type: 'individual', initialDeposit: TEN });
-  await until(() => statuses.includes(503) && statuses.filter((status) => status === 409).length >= 2);
-  await waitForStandby(false);
-  const { id } = await created;
-  expect(await pools()).toEqual([id]);
-  expect(new Set(statuses)).toEqual(new Set([503, 409, 201]));
 });
 
 it('a transaction of a module that loses its connection between statements is 503 too', async () => {

@@ -58,17 +58,6 @@ it.each(REPAIRS)('any other role may set what it likes, and may not repair: %s',
   await expect(run('service', text)).rejects.toMatchObject({ code: '23001' });
 });
 
-it('the service goes on without the right', async () => {
-  await run('service', `UPDATE pools SET auto_compound = NOT auto_compound`);
-  await as('service', (client) =>
-    client.query(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
-       SELECT gen_random_uuid(), id, 'DEPOSIT', 'PENDING', $1, 5, now() FROM pools LIMIT 1`,
-      [user.address],
-    ),
-  );
-});
-
 it.each([
   ['nothing is set', []],
   ['it is on, as before', [`SET savings.repair = 'on'`]],

@@ -149,20 +149,6 @@ it('says which call the contract reverted', async () => {
   });
 });
 
-it('ends by the signal while it waits for the chain; what was sent stays sent', async () => {
-  const { id } = await newPool();
-  const end = new AbortController();
-  await bench.rpc('evm_setAutomine', false);
-  try {
-    const onSent = (): void => end.abort(new Error('enough'));
-    const paying = client.pay(id, { amount: 5n, wallet, signal: end.signal, onSent });
-    await expect(paying).rejects.toThrow('enough');
-  } finally {
-    await bench.rpc('evm_setAutomine', true);
-    await bench.mine(1);
-  }
-});
-
 describe('confirmed', () => {
   it('throws for a deposit that has expired', async () => {
     const { depositId } = await newPool();

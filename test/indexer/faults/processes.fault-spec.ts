@@ -16,26 +16,6 @@ describe('processes', () => {
     return leader;
   }
 
-  it('9: kill -9 before, during and after a commit', async () => {
-    for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(100 + i));
-    // Enough for all rounds, however late one is looked at.
-    await bench.mine(400);
-    // A commit for every block, so that kills fall between and into commits.
-    bench.proxy.faults = { maxRange: 1 };
-    for (let round = 0; round < 6; round += 1) {
-      const indexer = bench.indexer();
-      const at = (await bench.cursor())?.number ?? 0;
-      // So that there is something left, even if the round before read all.
-      await bench.mine(10);
-      await until(async () => ((await bench.cursor())?.number ?? 0) > at + 3);
-      await indexer.end('SIGKILL');
-    }
-    bench.proxy.faults = {};
-    const indexer = bench.indexer();
-    await bench.converged();
-    await indexer.end();
-  });
-
   it('an indexer gives way to requests, but never takes a higher priority than it was given', async () => {
     const { PRIORITY_BELOW_NORMAL: lower } = constants.priority;
     const leader = await startLeader();
@@ -57,25 +37,6 @@ describe('processes', () => {
     await bench.converged();
     await leader.end();
     await standby.end();
-  });
-
-  it('12: two writers with the lock disabled apply nothing twice', async () => {
-    // In front of the system's function stands one that locks nothing, so that both believe that they lead. Another
-    // one for integer would make the call ambiguous.
-    const name = new URL(bench.database.url).pathname.slice(1);
-    await bench.sql(`CREATE SCHEMA unlocked; GRANT USAGE ON SCHEMA unlocked TO PUBLIC`);
-    await bench.sql(
-      `CREATE FUNCTION unlocked.pg_try_advisory_lock(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`,
-    );
-    await bench.sql(`ALTER DATABASE "${name}" SET search_path = unlocked, public, pg_catalog`);
-    const both = [bench.indexer(), bench.indexer()];
-    // Each takes the lead from the other again and again; here until both have had it and lost it.
-    const lost = /leading[^]*starting over: (another process leads|the cursor was moved)/;
-    for (let i = 0; !both.every(({ output }) => lost.test(output)); i += 1)
-      await bench.deposit(bench.pools[i % 3], BigInt(40_000 + i));
-    await bench.converged();
-    for (const each of both) await each.end();
-    await bench.sql(`ALTER DATABASE "${name}" RESET search_path`);
   });
 
   it('the command set-aside lists events with their reason', async () => {

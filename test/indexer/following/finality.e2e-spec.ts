@@ -49,21 +49,6 @@ describe('where nodes say which blocks are final', () => {
     await knows(bench, number - 3);
   });
 
-  it('a node that goes over to a branch of which it calls more final is followed', async () => {
-    const mark = bench.output.length;
-    bench.mine(5);
-    bench.node.tags = { finalized: (head) => head - 2 };
-    await bench.indexer();
-    await bench.converged();
-    await knows(bench, bench.chain.head.number - 2);
-    bench.rollback(2);
-    bench.deposit(bench.pools[0], 8);
-    bench.mine(9);
-    await bench.converged();
-    await knows(bench, bench.chain.head.number - 2);
-    expect(bench.output.slice(mark)).not.toContain('HALTED');
-  });
-
   it('CONFIRMATIONS=finalized waits for them, over restarts and while they stall', async () => {
     const waiting = async (): Promise<number> =>
       (await bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING'`)).length;

@@ -38,21 +38,6 @@ describe('a node that leaves out events', () => {
     expect(undone).toEqual([]);
   });
 
-  it('after a takeover has nothing taken back', async () => {
-    const leader = await bench.indexer();
-    await bench.converged();
-    await bench.indexer();
-    bench.node.faults = { logs: withoutQuiet };
-    const undone = await bench.undoneDuring(async () => {
-      await leader.close();
-      bench.buyTickets();
-      await bench.said('left out', 4);
-      bench.heal();
-      await bench.converged();
-    });
-    expect(undone).toEqual([]);
-  });
-
   it('after a rewind by hand has only that taken back', async () => {
     await bench.indexer();
     await bench.converged();

@@ -65,18 +65,6 @@ describe('a reorganisation', () => {
     expect(undone).toEqual([]);
   });
 
-  it.each([50, 10, 1])('is followed behind a provider that takes %d calls at once', async (maxBatch) => {
-    bench.node.faults = { maxBatch };
-    bench.mine(80);
-    await bench.indexer();
-    for (let i = 0; i < 10; i += 1) bench.deposit(bench.pools[i % 3], 10 + i);
-    bench.mine(20);
-    await bench.converged();
-    bench.reorg(25);
-    bench.deposit(bench.pools[0], 77);
-    await bench.converged();
-  });
-
   it(`is followed at any depth within the window, also after a restart (SEED=${SEED})`, async () => {
     const random = generator(SEED);
     bench.mine(150);

@@ -1,5 +1,4 @@
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core';
-import type { Hash } from 'viem';
 import { findChromium } from './chromium.js';
 import { type TestWallet, injectWallet } from './test-wallet';
 
@@ -59,15 +58,6 @@ export const bePatient = (page: Page): Promise<void> =>
     const timeout = AbortSignal.timeout.bind(AbortSignal);
     AbortSignal.timeout = (ms) => timeout(10 * ms);
   }`);
-
-/** The first payment in what the page keeps of them, once the text is there. */
-export async function keptPayment(page: Page, text: string): Promise<{ hash: Hash }> {
-  for (;;) {
-    const stored = await page.evaluate<string>('localStorage.getItem("pooled-savings-payments") ?? "[]"');
-    if (stored.includes(text)) return (JSON.parse(stored) as { hash: Hash }[])[0];
-    await page.waitForTimeout(100);
-  }
-}
 
 function watch(page: Page, host: string): WatchedPage {
   const complaints: string[] = [];

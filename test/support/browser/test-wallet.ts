@@ -105,19 +105,6 @@ export async function changeChain(page: Page, wallet: TestWallet, id: number): P
   await tell(page, 'chainChanged', numberToHex(id));
 }
 
-/** The user speeds up a transaction that is not mined yet, or cancels it: the same nonce for twice the fee. */
-export async function replace(wallet: TestWallet, hash: Hash, { cancel = false } = {}): Promise<Hash> {
-  const chain = client(wallet);
-  const { nonce, gas, to, input, maxFeePerGas, maxPriorityFeePerGas } = await chain.getTransaction({ hash });
-  return chain.sendTransaction({
-    nonce,
-    gas,
-    ...(cancel ? { to: wallet.account.address } : { to, data: input }),
-    maxFeePerGas: maxFeePerGas! * 2n,
-    maxPriorityFeePerGas: maxPriorityFeePerGas! * 2n,
-  });
-}
-
 async function answer(
   page: Page,
   wallet: TestWallet,

@@ -7,6 +7,8 @@ import { Watcher, WatcherModule } from './indexer-module';
 /** The indexer as src/indexer.ts runs it, with a module more. Writes what the module sees. */
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env, 'indexer');
+  // A signal that comes earlier ends it as it ends any process.
+  process.on('newListener', (event) => event === 'SIGINT' && process.stdout.write('takes signals\n'));
   await runIndexer(environment, createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production'), {
     modules: [WatcherModule],
     prepare: (app) => {

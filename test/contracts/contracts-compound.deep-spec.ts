@@ -83,18 +83,6 @@ describe('yield is paid in again', () => {
     expect(await revertOf(t.call(t.bob, 'compound', ...many(100)))).toBe('NothingToClaim');
     expect(await revertOf(t.call(t.bob, 'compound', [POOL], []))).toBe('LengthMismatch');
   });
-
-  it('also in a lottery with an open draw, whose prize and tickets it does not touch', async () => {
-    const drawId = await t.openDraw();
-    await t.call(t.bob, 'buyTickets', drawId, 3n);
-    await deposit(t.alice, 5000n);
-    await start(t.alice);
-    await accrue(4000n);
-    const before = await t.view<object>('drawOf', drawId);
-    await compound(t.bob, t.alice);
-    expect(await t.view('drawOf', drawId)).toEqual(before);
-    expect(await t.view('ticketsOf', drawId, address(t.alice))).toBe(0n);
-  });
 });
 
 it('the list of those who want it is read in pages, with what each would get', async () => {

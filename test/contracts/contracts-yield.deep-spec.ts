@@ -54,16 +54,6 @@ describe('yield cannot be captured', () => {
     expect(await claimable(t.bob)).toBe(0n);
     expect(await claimable(t.alice)).toBeGreaterThanOrEqual(999n);
   });
-
-  it('by coming an hour before and leaving after: that earns an hour', async () => {
-    await deposit(t.alice, 1000n);
-    await t.after(MONTH - HOUR);
-    await deposit(t.bob, 1000n);
-    await t.after(HOUR);
-    await accrue(721_000n);
-    await withdraw(t.bob, 1000n);
-    expect([await claimable(t.bob), await claimable(t.alice)]).toEqual([999n, 719_999n]);
-  });
 });
 
 describe('savers', () => {

@@ -12,7 +12,6 @@ import {
   revertOf,
 } from '../support/chain/contracts';
 
-const GRACE = 7n * 24n * HOUR;
 let t: ContractBench;
 
 beforeAll(async () => {
@@ -154,25 +153,6 @@ describe('draws', () => {
     ]);
     expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
     expect(await revertOf(t.call(t.alice, 'buyTickets', drawId, 1n))).toBe('WrongStatus');
-  });
-
-  it('can only cancel a draw without tickets', async () => {
-    const drawId = await t.openDraw();
-    await t.passTime(HOUR);
-    expect(await revertOf(t.call(t.owner, 'closeDraw', drawId))).toBe('NoTickets');
-    expect(await revertOf(t.call(t.owner, 'completeDraw', drawId))).toBe('WrongStatus');
-    await t.call(t.owner, 'cancelDraw', drawId);
-  });
-
-  it('lets anyone end a draw that its owner abandons', async () => {
-    const first = await t.openDraw();
-    await t.call(t.alice, 'buyTickets', first, 1n);
-    await t.passTime(HOUR + GRACE - 60n);
-    expect(await revertOf(t.call(t.alice, 'cancelDraw', first))).toBe('NotAllowed');
-    await t.passTime(60n);
-    await t.call(t.alice, 'cancelDraw', first);
-    await t.call(t.alice, 'refund', first);
-    expect(await t.tokens(t.pool)).toBe(0n);
   });
 });
 

@@ -21,7 +21,6 @@ const TRICKS: [string, (path: string) => string][] = [
   ['trailing slash', (path) => `${path}/`],
   ['trailing dot', (path) => `${path}/.`],
   ['encoded letter', encodeFirst],
-  ['doubly encoded letter', (path) => encodeFirst(path).replace('%', '%25')],
   ['encoded slash', (path) => path.replace(/\/(?=.)/g, '%2f').replace('%2f', '/')],
   ['encoded dots', (path) => `/%2e%2e${path}`],
   ['dots', (path) => `/..${path}`],

@@ -4,29 +4,25 @@ import { deployContracts, execute, fund } from '#dev/deploy';
 import { type SignedIn, TEN, until } from '../support/app';
 import { useService } from '../support/chain/chain-bench';
 
-const NO_REF = bytes16('0'.repeat(32));
 const ten = BigInt(TEN);
 
 /** Events on a real chain, as the API shows them afterwards. */
 describe('the indexer', () => {
   const { bench, app, signIn } = useService();
-  let [saver, other]: SignedIn[] = [];
+  let saver: SignedIn;
   beforeAll(async () => {
-    [saver, other] = [await signIn(1), await signIn(2)];
+    saver = await signIn(1);
     await bench.follow();
   });
 
   /** A pool with its first deposit pending. */
-  async function newPool(
-    as: SignedIn = saver,
-    fields: Record<string, unknown> = {},
-  ): Promise<{ id: string; ref: string }> {
-    const { id } = await app.createPool(as, { type: 'cooperative', ...fields });
-    const { body } = await app.get(`/transactions?poolId=${id}`, as);
+  async function newPool(): Promise<{ id: string; ref: string }> {
+    const { id } = await app.createPool(saver, { type: 'cooperative' });
+    const { body } = await app.get(`/transactions?poolId=${id}`, saver);
     return { id, ref: body.data[0].id };
   }
-  const detail = async (hash: string, as = saver): Promise<any> =>
-    (await app.get(`/transactions/${hash}`, as)).body.data;
+  const detail = async (hash: string): Promise<any> =>
+    (await app.get(`/transactions/${hash}`, saver)).body.data;
   /** Status and amount of a pool's transactions, in alphabetical order. */
   const ledger = async (id: string): Promise<string[]> =>
     (await app.get(`/transactions?poolId=${id}`, saver)).body.data

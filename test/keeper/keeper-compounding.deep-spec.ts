@@ -12,7 +12,6 @@ import {
   t,
   transactions,
   useKeepers,
-  withoutMining,
 } from '../support/chain/keeper-bench';
 
 useKeepers();

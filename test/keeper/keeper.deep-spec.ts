@@ -125,16 +125,6 @@ describe('several keepers', () => {
     expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
   });
 
-  it('of several accounts see what the other has sent', async () => {
-    const other = await fundedKey(parseEther('1'));
-    await withoutMining(async () => {
-      expect(await keeper().round()).toBe('sending');
-      expect(await keeper({ KEEPER_KEY: other }).round()).toBe('idle');
-      await t.mine(1);
-    });
-    expect([await transactions(), await transactions(other), await status()]).toEqual([1, 0, COMPLETED]);
-  });
-
   it('of several accounts wait for what the other has sent only until it is stuck', async () => {
     const { round } = keeper({ KEEPER_KEY: await fundedKey(parseEther('1')) });
     await withoutMining(async () => {

@@ -189,15 +189,4 @@ describe('a transaction that says whose pool it is must be right', () => {
   });
 });
 
-it.each([0, 1, 700, 4_294_967_295])('an apr of %s hundredths of a percent is shown exactly', async (bps) => {
-  const user = await app.signIn();
-  const pool = await app.createPool(user);
-  await accrue(app, pool.id, '5', bps);
-  const { apr } = (await app.get(`/pools/${pool.id}`, user)).body.data;
-  expect(apr).toBe(bps / 100);
-  expect((await app.get('/pools', user)).body.data).toMatchObject([{ apr: bps / 100 }]);
-  expect((await app.get('/analytics/user', user)).body.data.averageAPR).toBe(bps / 100);
-  await app.sql('DELETE FROM yield_accruals WHERE pool_id = $1', [pool.id]);
-});
-
 it('has left all totals right', async () => expect(await differences(app)).toEqual([]));

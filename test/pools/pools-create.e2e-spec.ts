@@ -66,25 +66,6 @@ describe('a valid request', () => {
     expect([...ids].sort()).toEqual(ids);
   });
 
-  it('creates the DEPOSIT in the same step, pending and without a hash', async () => {
-    const pool = await app.createPool(me, { initialDeposit: '12345678901234567890' });
-    const list = await app.get(`/transactions?poolId=${pool.id}`, me);
-    expect(list.body.data).toEqual([
-      {
-        id: expect.stringMatching(UUID_V7),
-        poolId: pool.id,
-        type: 'DEPOSIT',
-        amount: '12345678901234567890',
-        txHash: null,
-        blockNumber: null,
-        status: 'PENDING',
-        submitted: null,
-        createdAt: pool.createdAt,
-        from: me.address,
-      },
-    ]);
-  });
-
   it('creates nothing at all when the deposit cannot be written', async () => {
     const tables = 'pools pool_members transactions account_days owner_totals idempotency_keys'.split(' ');
     const before = await Promise.all(tables.map(count));

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Address, parseEther } from 'viem';
 import { POOL_TYPES } from '#values/types';
@@ -54,10 +54,10 @@ export async function startChain(
     await neverGoBack(client);
     const known = readJson<LocalDeployment>(file);
     const kept = known && (await hasAll(client, known));
-    // What a start that was interrupted has deployed is of no use.
+    // What a start that was interrupted has deployed is of no use, nor is a chain that lacks contracts of this version.
     if (!kept && (await client.getBlockNumber()) > 0n) {
       await anvil.stop();
-      rmSync(stateFile);
+      renameSync(stateFile, `${stateFile}.old`);
       anvil = await startOnKeptPort(dir, stateFile);
       client = await connect(anvil.url);
     }

@@ -104,7 +104,7 @@ async function startLocalChain(): Promise<LocalChain | undefined> {
   stops.push(() => chain.stop());
   if (chain.replaced)
     say(
-      'The state of the local chain was lost. A new chain and an empty database were made; the old data are kept.',
+      'The local chain was lost, or lacks contracts of this version. A new chain and an empty database were made; the old data are kept.',
     );
   return chain;
 }

@@ -156,7 +156,8 @@ async function launch(cluster: Cluster): Promise<[ChildProcess, number]> {
   for (;;) {
     const { pid } = readPidFile(data) ?? {};
     // After a crash the pid may belong to another program, or the file be empty. PostgreSQL fails in both cases.
-    if (pid === 0 || (pid && statusOf(pid))) await fs.rm(join(data, 'postmaster.pid'), { force: true });
+    if (pid === 0 || (pid && statusOf(pid) && !isServer(pid, data)))
+      await fs.rm(join(data, 'postmaster.pid'), { force: true });
     const logged = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     const start = logged < LOG_LIMIT_BYTES ? logged : 0;
     const child = await spawnServer(cluster, port, openSync(log, start === logged ? 'a' : 'w', 0o600));

@@ -51,11 +51,15 @@ export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
 
 /** Files by which this process has something. */
 const ours = new Set<string>();
+/** Unless another process has it by now, as its folder was removed and made again. */
+const giveBack = (place: string): void => {
+  if (read(place)?.startsWith(`${process.pid}\n`)) rmSync(place, { force: true });
+};
 /** What must not outlive this process, and the signal that ends it. */
 const mortal = new Map<ChildProcess, NodeJS.Signals>();
 process.on('exit', () => {
   mortal.forEach((signal, child) => child.kill(signal));
-  ours.forEach((file) => rmSync(file, { force: true }));
+  ours.forEach(giveBack);
 });
 
 export function endWithUs(child: ChildProcess, signal: NodeJS.Signals): void {
@@ -72,7 +76,7 @@ export function claim(file: string): number | undefined {
   const place = placeOf(file);
   if (ours.has(place)) return process.pid;
   const draft = `${place}.${process.pid}`;
-  writeFileSync(draft, `${process.pid}\n${place}\n${commandOf(process.pid)}`, { mode: 0o600 });
+  writeFileSync(draft, `${process.pid}\n${place}\n${commandOf(process.pid)}`, { mode: 0o644 });
   try {
     // link() never replaces a file, and the file is whole as soon as it is there.
     while (!linked(draft, place)) {
@@ -88,11 +92,15 @@ export function claim(file: string): number | undefined {
 }
 
 export function release(file: string): void {
-  // Its folder may be gone.
-  if (existsSync(file) && ours.delete(placeOf(file))) rmSync(file);
+  const place = placeOf(file);
+  if (ours.delete(place)) giveBack(place);
 }
 
-const placeOf = (file: string): string => path.join(realpathSync(path.dirname(file)), path.basename(file));
+/** The folder may be gone when the file is released. */
+function placeOf(file: string): string {
+  const dir = path.dirname(path.resolve(file));
+  return path.join(existsSync(dir) ? realpathSync(dir) : dir, path.basename(file));
+}
 
 function linked(draft: string, file: string): boolean {
   try {

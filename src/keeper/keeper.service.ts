@@ -78,8 +78,10 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
       } catch (error) {
         if (error instanceof WrongChain) throw error;
         const message = redactText((error as Error).message);
-        if (message !== problem) this.logger.warn(message);
-        problem = message;
+        // Nodes put numbers of requests and blocks into their errors.
+        const kind = message.replace(/\d+/g, '');
+        if (kind !== problem) this.logger.warn(message);
+        problem = kind;
       }
       await pause(ROUND_MS * (0.75 + Math.random() / 2), signal);
     }

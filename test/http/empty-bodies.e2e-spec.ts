@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type SignedIn, useApp } from '../support/app';
 import { raw } from '../support/network/raw';
@@ -113,5 +114,14 @@ describe('a body of length 0 is no body', () => {
       }),
     ).toMatch(/^HTTP\/1.1 200 /);
     expect(await send((chunk) => [' ', ''].forEach(chunk))).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('and a client that leaves before the first byte is no fault', async () => {
+    const socket = connect(app.port!, '127.0.0.1');
+    socket.write('POST /pools HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await once(app.nest.getHttpServer(), 'request');
+    socket.destroy();
+    await once(socket, 'close');
+    expect((await app.get('/health/live')).status).toBe(200);
   });
 });

@@ -279,6 +279,18 @@ describe('sign-ins in one statement', () => {
     expect((await signIn([own, address], [any, other])).done).toEqual([]);
   });
 
+  it('of a nonce for one wallet, only that wallet succeeds', async () => {
+    const [address, other] = [wallet(), wallet()];
+    const [one, two] = [await app.nonce(address), await app.nonce(address)];
+    const calls: Call[] = [
+      [one, other],
+      [one, address],
+      [two, address],
+      [two, other],
+    ];
+    expect((await signIn(...calls)).done).toEqual([1, 2]);
+  });
+
   it('of one wallet with several nonces, all succeed, as one user', async () => {
     const address = wallet();
     const first = await signIn([await app.nonce(address), address], [await app.nonce(), address]);

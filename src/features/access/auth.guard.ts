@@ -30,10 +30,7 @@ const MAX_HEADER_LENGTH = 1024;
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
-  /**
-   * By controller, then by handler. Kept because reading their metadata takes longer than everything else here. The
-   * handler alone is not enough: controllers that inherit it share one function.
-   */
+  /** By controller, then by handler. Kept because reading their metadata takes longer than everything else here. */
   private readonly open = new Map<unknown, Map<unknown, boolean>>();
 
   constructor(

@@ -28,11 +28,11 @@ const EVENT_ID = '0000000002f1-00000000001a-0001';
 
 const AreTopics = (): PropertyDecorator =>
   applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayNotEmpty(),
-    ArrayUnique(),
     IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` }),
+    ArrayUnique(),
+    ArrayNotEmpty(),
+    IsArray(),
+    IsOptional(),
   );
 
 /** What a webhook is sent beside events. `reload` has the id of the first event that was left out. */

@@ -245,7 +245,7 @@ export class WebhooksService {
     const [webhookId, id] = [knownForm(webhook), knownForm(delivery)];
     const retried = await this.transactions.write(async (manager) => {
       if (!(await manager.existsBy(Webhook, { id: webhookId, userId }))) throw notFound();
-      // Like the sender, it locks the delivery before the webhook.
+      // Like FINISH_DELIVERIES, it locks the delivery before the webhook.
       await manager.update(
         WebhookDelivery,
         { id, webhookId },

@@ -162,7 +162,7 @@ export class RpcEndpoints {
       const claims = said.map((block) => block && JSON.stringify(block));
       const accepted = said[acceptedClaim(claims, this.environment.RPC_AGREE)];
       if (!accepted && new Set(claims.filter(Boolean)).size > 1)
-        throw new Disagreement(`the endpoints differ at block ${number}`);
+        throw new Disagreement(`${heard.map(({ name }) => name).join(' and ')} differ at block ${number}`);
       return accepted;
     });
   }

@@ -13,7 +13,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 /** The node ran the call, and the contract reverted. */
 export class CallReverted extends Error {}
 
-/** No endpoint gave a usable answer. The message names hosts, never paths, queries or credentials. */
+/** No endpoint gave a usable answer. The message names hosts, and repeats words of the node without the address's secrets. */
 export class ChainUnavailable extends Error {}
 
 /**

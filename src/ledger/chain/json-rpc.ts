@@ -30,7 +30,7 @@ export class NodeError {
     readonly code: number,
     /** For logs. */
     readonly message: string,
-    /** The same, however long. */
+    /** The same as the node wrote it, however long: it may repeat secrets of the address, so it is never logged. */
     readonly said: string,
     /** The node ran the call, and the contract reverted. */
     readonly isRevert: boolean,
@@ -137,12 +137,13 @@ async function post(
 function errorOf(endpoint: RpcEndpoint, error: unknown): NodeError {
   // Some gateways send a text as error.
   const { code, message, data }: Record<string, unknown> = isObject(error) ? error : { message: error };
-  const said = printable(endpoint, typeof message === 'string' ? message : 'error without message');
+  const said = typeof message === 'string' ? message : 'error without message';
   const isRevert =
     code === 3 || code === -32015 || REVERT.test(said) || (typeof data === 'string' && REVERT.test(data));
-  const shown = said.slice(0, SHOWN_CHARACTERS);
+  const shown = printable(endpoint, said).slice(0, SHOWN_CHARACTERS);
   // A contract chooses the words of its reverts.
-  if (!isRevert && (code === 429 || RATE_LIMIT.test(shown))) throw new Retryable('rate_limit', shown);
+  if (!isRevert && (code === 429 || RATE_LIMIT.test(said.slice(0, SHOWN_CHARACTERS))))
+    throw new Retryable('rate_limit', shown);
   return new NodeError(typeof code === 'number' ? code : 0, shown, said, isRevert);
 }
 

@@ -2,21 +2,23 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { OutageLog } from '#platform/log/outage-log';
 import { Loop } from '#platform/timing/loop';
 
-/** Time between two reads of the outbox. */
+/** Time from the beginning of a read of the outbox to the next. */
 const POLL_MS = 250;
 
 type Task = () => Promise<void>;
 
 /**
- * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task. It polls, because a notification comes at commit, when an older transaction may still prevent the event from
- * being read.
+ * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task. It polls, because a
+ * notification comes at commit, when an older transaction may still prevent the event from being read.
  */
 @Injectable()
 export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly tasks = new Set<Task>();
+  /** When the last read began, as a `performance.now()`. */
+  private begun = 0;
   private readonly loop = new Loop(
     () => this.runTasks(),
-    () => POLL_MS,
+    () => Math.max(0, this.begun + POLL_MS - performance.now()),
     new OutageLog(new Logger(OutboxPoller.name), 'events have to wait', 'events are read again'),
   );
 
@@ -49,6 +51,7 @@ export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async runTasks(): Promise<void> {
+    this.begun = performance.now();
     const results = await Promise.allSettled([...this.tasks].map((task) => task()));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;

@@ -68,6 +68,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
 
   /** NestJS hands over the `config` of all other routes. */
   override all(...args: unknown[]): unknown {
+    if (args.length > 2) return super.all(...(args as [never]));
     const [path, handler] = args as [string, object];
     const config = Reflect.getMetadata(FASTIFY_ROUTE_CONFIG_METADATA, handler) as object | undefined;
     return super.all(path, { config }, handler);

@@ -1,6 +1,6 @@
 /**
- * Seconds for which an answer asks to be left alone (RFC 9110): so many, or until a date, which counts by the clock of the
- * one who answers where it says it.
+ * Seconds for which an answer asks to be left alone (RFC 9110): so many, or until a date in GMT, which counts by the
+ * clock of the one who answers where it says it.
  * @returns undefined if it does not say
  */
 export function retryAfterOf(

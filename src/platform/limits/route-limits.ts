@@ -98,7 +98,7 @@ export class RouteLimits {
     route.config = { ...config, limits };
   };
 
-  /** Uses the matched route: a path can be written in many ways. Unknown paths count like those around them. */
+  /** Uses the matched route: a path can be written in many ways. Unknown paths under `/auth` count as sign-in. */
   of({ routeOptions, url }: FastifyRequest): Limit[] {
     // Fastify routes that were added before the hook have none.
     const { limits } = routeOptions.config as FastifyContextConfig;

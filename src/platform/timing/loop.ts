@@ -9,7 +9,7 @@ export class Loop {
 
   /**
    * @param work may fail: it is repeated all the same
-   * @param wait milliseconds from the end of a turn to the next, and whether that turn failed
+   * @param wait milliseconds from the end of a turn to the next; it is passed whether that turn failed
    * @param outage logs failures, but for those of a turn that `stop` has met; without it none
    */
   constructor(
@@ -33,7 +33,7 @@ export class Loop {
     this.woken.abort();
   }
 
-  /** @returns when the turn that is under way has ended */
+  /** @returns when the repeated turn that is under way has ended */
   stop(): Promise<void> {
     this.stopping.abort();
     this.hurry();

@@ -40,6 +40,7 @@ export class QueryParametersGuard implements CanActivate {
   private readonly known = new Map<unknown, Set<string> | undefined>();
 
   canActivate(context: ExecutionContext): boolean {
+    if (context.getType() !== 'http') return true;
     const handler = context.getHandler();
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (!this.known.has(handler)) this.known.set(handler, parametersOf(request));
@@ -63,9 +64,9 @@ const unknown = (names: string[], known: Set<string>): Error =>
     ...names.filter((name) => !known.has(name)).map((field) => ({ field, message: 'unknown parameter' })),
   );
 
-/** What the handler of a request knows. Sockets of gateways have no route. */
-function parametersOf({ routeOptions }: Partial<FastifyRequest>): Set<string> | undefined {
-  const target = routeOptions?.config.target;
+/** What the handler of a request knows. */
+function parametersOf({ routeOptions }: FastifyRequest): Set<string> | undefined {
+  const { target } = routeOptions.config;
   return target && namesOf(target);
 }
 

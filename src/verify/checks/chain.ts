@@ -80,10 +80,13 @@ export async function comparePoolsAtChain(look: Look, after: string, limit: numb
 async function compareNext(look: Look, ids: string[], after: string): Promise<string | null> {
   const most = look.mode.values;
   let last: string | null | undefined;
-  await compareHoldings(look, ids, [after, most, null], (all) => {
+  await compareHoldings(look, ids, [after, most, null], (all, rows) => {
     all.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+    // So many accounts are loaded at most, and some contracts are not asked about theirs.
+    const loaded = rows.flatMap(({ id, holders }) => holders.map(({ account }) => `${id} ${account}`)).sort();
+    const ends = [all[most - 1]?.id, loaded[most - 1]].filter((end) => end !== undefined);
     // What differs is asked for again, by itself.
-    if (last === undefined) last = all[most - 1]?.id ?? null;
+    if (last === undefined) last = ends.sort()[0] ?? null;
     const end = last;
     return end === null ? all : all.filter(({ id }) => id <= end);
   });
@@ -101,12 +104,12 @@ async function compareHoldings(
   look: Look,
   ids: string[],
   accounts: [after: string, most: number | null, only: string[] | null],
-  choose: (all: Question[]) => Question[],
+  choose: (all: Question[], rows: Holding[]) => Question[],
 ): Promise<void> {
   const { asked, differing } = await certain(look, async (again) => {
     const some = again ? [...again] : ids;
     const rows = await look.rows<Holding>(LEDGER_HOLDINGS, some, ...accounts);
-    const questions = choose(rows.flatMap(questionsOf));
+    const questions = choose(rows.flatMap(questionsOf), rows);
     return compareAnswers(
       look,
       rows[0],

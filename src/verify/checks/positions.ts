@@ -72,7 +72,7 @@ const positionOf = (account: Account): (bigint | number)[] => [
   account.claimed,
 ];
 
-/** In the order of the columns of TABLES; null if there is no row. */
+/** In the order of the columns of POSITIONS; null if there is no row. */
 function valuesOf({ pools }: YieldModel, id: string, address: string): string[] | null {
   const pool = pools.get(id);
   if (!pool) return null;

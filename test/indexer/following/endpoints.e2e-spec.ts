@@ -122,7 +122,7 @@ describe('of two endpoints', () => {
       { result: (method, result) => (method === 'eth_chainId' ? '0x0' : result) },
       /which chain to follow is not clear: .* does not answer/,
     ],
-    ['they differ about the first block', liars.times(100), 'the endpoints differ at block 0'],
+    ['they differ about the first block', liars.times(100), 'differ at block 0'],
   ])('as long as %s, nothing is read, and the log says why', async (_, faults, reason) => {
     await bench.end();
     bench.node.faults = faults;

@@ -1,0 +1,65 @@
+import type { Holding } from '#verify/contract/holdings';
+import { comparePoolsAtChain } from './chain';
+import { Findings } from './findings';
+import type { Look } from './look';
+
+const AT_ONCE = 3;
+const VAULT = `0x${'1a'.repeat(20)}`;
+const REFERENCE = `0x${'1b'.repeat(20)}`;
+const idOf = (n: number): string => `00000000-0000-7000-8000-00000000000${n}`;
+const accountOf = (n: number): string => `0x${`${n}`.repeat(40)}`;
+const ACCOUNTS = [1, 2, 3, 4].map(accountOf);
+/** A vault is asked about none of its accounts. */
+const POOLS = [
+  { id: idOf(1), contract: VAULT, others: { name: '1', isNamed: true, balance: null, total: null } },
+  { id: idOf(2), contract: REFERENCE, others: null },
+  { id: idOf(3), contract: VAULT, others: { name: '2', isNamed: true, balance: null, total: null } },
+];
+
+it('all accounts of pools are asked about, whatever pools they stand beside', async () => {
+  const asked = new Map<string, number>();
+  // The ledger, by the rules of its two statements: so many pools, and so many accounts of all of them together.
+  const look = {
+    column: (_text: string, after: string, limit: number) =>
+      Promise.resolve(
+        POOLS.map(({ id }) => id)
+          .filter((id) => id > after)
+          .slice(0, limit),
+      ),
+    rows: (_text: string, ids: string[], after: string, most: number): Promise<Holding[]> => {
+      const pools = POOLS.filter(({ id }) => ids.includes(id));
+      const loaded = pools
+        .flatMap(({ id }) => ACCOUNTS.map((account) => `${id} ${account}`))
+        .filter((place) => place > after)
+        .slice(0, most);
+      return Promise.resolve(
+        pools.map((pool) => ({
+          ...pool,
+          ...{ cursorNumber: '9', cursorHash: '0x', block: '9', circle: false },
+          total: pool.id > after ? '4' : null,
+          holders: ACCOUNTS.filter((account) => loaded.includes(`${pool.id} ${account}`)).map((account) => ({
+            ...{ account, amount: '1', position: null },
+          })),
+        })),
+      );
+    },
+    findings: new Findings(10),
+    mode: {
+      values: AT_ONCE,
+      signal: new AbortController().signal,
+      chain: {
+        ask: (calls: [string, [{ to: string; data: string }]][]) =>
+          Promise.resolve(
+            calls.map(([, [{ data }]]) => {
+              asked.set(data, (asked.get(data) ?? 0) + 1);
+              return data.length > 100 ? '0x1' : '0x4';
+            }),
+          ),
+      },
+    },
+  } as unknown as Look;
+  for (let after: string | null = ''; after !== null;)
+    after = (await comparePoolsAtChain(look, after, POOLS.length)).last;
+  // The total of the pool, and each account, once.
+  expect([...asked.values()]).toEqual(Array<number>(1 + ACCOUNTS.length).fill(1));
+});

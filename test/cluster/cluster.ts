@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -108,9 +109,13 @@ async function freeBase(): Promise<number> {
     const base =
       FIRST_BASE + 1000 * Math.floor(Math.random() * ((LAST_BASE - FIRST_BASE) / 1000)) + 100 * worker;
     const free = await Promise.all(OFFSETS.map((offset) => isFree(base + offset)));
-    if (free.every(Boolean)) return base;
+    if (free.every(Boolean) && !hasCables(base)) return base;
   }
 }
+
+/** Of a cluster that was killed: its processes are gone, but not its network. */
+const hasCables = (base: number): boolean =>
+  existsSync('/sys/class/net') && readdirSync('/sys/class/net').some((name) => name.startsWith(`pg${base}.`));
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

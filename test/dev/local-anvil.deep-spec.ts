@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
 import { startChain } from '#dev/chain';
 import { anvilRpc, connect, deployContracts, poolContracts } from '#dev/deploy';
+import { freePort } from '#dev/ports';
 import { until } from '../support/app';
 import { FROM_SOURCE } from '../support/processes/source';
 
@@ -66,14 +67,15 @@ async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
 }
 
 it('gives every node its own port, or the requested one if it is free', async () => {
-  const [one, two] = await Promise.all([start({ chainId: 7 }), start()]);
-  expect(one.port).not.toBe(two.port);
+  const port = await freePort();
+  const [one, two] = await Promise.all([start({ chainId: 7, port }), start()]);
+  expect(one.port).toBe(port);
+  expect(two.port).not.toBe(port);
   expect([one.chainId, two.chainId]).toEqual([7, 31337]);
-  await expect(startAnvil({ port: one.port })).rejects.toThrow('EADDRINUSE');
+  await expect(startAnvil({ port })).rejects.toThrow('EADDRINUSE');
   await one.stop();
   await one.stop();
   expect(runs(one.pid)).toBe(false);
-  expect((await start({ port: one.port })).port).toBe(one.port);
 });
 
 it('tells why a node does not start, and where to read more', async () => {

@@ -1,4 +1,4 @@
-import type { AskedChain } from '#verify/checks/chain';
+import type { AskedChain } from '#verify/contract/holdings';
 import { type VerifyReport, asText } from '#verify/checks/findings';
 import { Progress } from './progress';
 import { Verification } from './verify';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CappedChain } from '#verify/checks/chain';
+import type { CappedChain } from '#verify/contract/holdings';
 import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';

@@ -1,5 +1,5 @@
 import { connect, lockRepair } from '#verify/checks/connection';
-import type { AskedChain } from '#verify/checks/chain';
+import type { AskedChain } from '#verify/contract/holdings';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFunctionSelector } from 'viem';
-import { type AskedChain, OtherBlock } from '#verify/checks/chain';
+import { OtherBlock } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
 import { Findings, type VerifyReport, exitCode } from '#verify/checks/findings';
 import { compareEvents } from '#verify/checks/ledger';
 import { Look } from '#verify/checks/look';
-import { type Call, hex } from '#verify/contract/holdings';
+import { type AskedChain, type Call, hex } from '#verify/contract/holdings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';

@@ -1,5 +1,5 @@
-import { type CappedChain, OtherBlock } from '#verify/checks/chain';
-import type { AtCursor } from '#verify/contract/holdings';
+import { OtherBlock } from '#verify/checks/chain';
+import type { AtCursor, CappedChain } from '#verify/contract/holdings';
 import { acceptedClaim } from '#indexer/agreement/vote';
 import { ownLogs } from '#indexer/reading/block-batch';
 import type { RawLog } from '#indexer/reading/decode';

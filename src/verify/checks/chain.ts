@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFunctionData, parseAbi } from 'viem';
 import {
   type AtCursor,
-  type Call,
   type Holding,
   type Question,
   ethCall,
@@ -19,28 +18,6 @@ const abi = parseAbi(['function seq() view returns (uint64)']);
 export class NotComparable extends Error {}
 /** No endpoint has the cursor's block, or too few have it to decide which is right. This may change later. */
 export class OtherBlock extends Error {}
-
-/** The endpoints of the chain. */
-export interface AskedChain {
-  /**
-   * Asks those that have the ledger's block, before and after the calls.
-   * @returns for each call its answer, or an Error
-   * @throws OtherBlock, or other errors when no endpoint answers or there is no majority
-   */
-  ask(calls: Call[], at: AtCursor): Promise<unknown[]>;
-}
-
-/** The same, with a limit of calls in each round. Asking throws when they are used up. */
-export interface CappedChain extends AskedChain {
-  /** Begins a round. */
-  begin(): Promise<void>;
-  /** Calls that are left. */
-  readonly left: number;
-  /** Values that can be asked for at once. */
-  readonly values: number;
-  /** Calls that this many values need. */
-  cost(values: number): number;
-}
 
 /** After so many calls, check again that the node still has the cursor's block. */
 const CALLS_PER_CHECK = 500;

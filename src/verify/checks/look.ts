@@ -1,5 +1,5 @@
 import type { Client, QueryResultRow } from 'pg';
-import type { AskedChain } from './chain';
+import type { AskedChain } from '#verify/contract/holdings';
 import { mending } from './connection';
 import type { Findings } from './findings';
 

@@ -23,6 +23,28 @@ export interface AtCursor {
   cursorHash: string;
 }
 
+/** The endpoints of the chain. */
+export interface AskedChain {
+  /**
+   * Asks those that have the ledger's block, before and after the calls.
+   * @returns for each call its answer, or an Error
+   * @throws OtherBlock, or other errors when no endpoint answers or there is no majority
+   */
+  ask(calls: Call[], at: AtCursor): Promise<unknown[]>;
+}
+
+/** The same, with a limit of calls in each round. Asking throws when they are used up. */
+export interface CappedChain extends AskedChain {
+  /** Begins a round. */
+  begin(): Promise<void>;
+  /** Calls that are left. */
+  readonly left: number;
+  /** Values that can be asked for at once. */
+  readonly values: number;
+  /** Calls that this many values need. */
+  cost(values: number): number;
+}
+
 /** A position as it is stored; `first` is the first accrual that it has not taken part in. */
 interface StoredPosition {
   account: string;

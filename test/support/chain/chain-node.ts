@@ -2,7 +2,7 @@ import { type AbiEvent, type Hex, decodeFunctionData, parseAbi, toFunctionSelect
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { AskedChain } from '#verify/checks/chain';
+import type { AskedChain } from '#verify/contract/holdings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { type CircleEvent, CircleModel } from '#verify/circles/circle-model';
 import { encoded } from './adapters';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { v7 as newId } from 'uuid';
 import { endpointsOf } from '#indexer/verification';
-import type { AskedChain } from '#verify/checks/chain';
+import type { AskedChain } from '#verify/contract/holdings';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { Progress } from '#verify/progress';

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFunctionData, parseAbi } from 'viem';
-import {
-  type AtCursor,
-  type Holding,
-  type Question,
-  ethCall,
-  questionsOf,
-} from '#verify/contract/holdings';
+import { type AtCursor, type Holding, type Question, ethCall, questionsOf } from '#verify/contract/holdings';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
 import type { Look, Part } from './look';

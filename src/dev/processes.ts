@@ -80,9 +80,12 @@ export function claim(file: string): number | undefined {
   try {
     // link() never replaces a file, and the file is whole as soon as it is there.
     while (!linked(draft, place)) {
-      const holder = holderOf(place);
-      if (holder !== undefined) return holder;
-      rmSync(place, { force: true });
+      // One process at a time removes what counts for nothing: a second one could remove the claim of the first.
+      const removal = `${place}.removal`;
+      const other = holderOf(place) ?? claim(removal);
+      if (other !== undefined) return other;
+      if (existsSync(place) && holderOf(place) === undefined) rmSync(place, { force: true });
+      release(removal);
     }
   } finally {
     rmSync(draft);

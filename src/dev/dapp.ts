@@ -18,7 +18,7 @@ export interface DappOptions {
   /** The chain that the page's test wallet sends to. */
   rpcUrl?: string;
   host?: string;
-  /** Any free one by default. */
+  /** Any free one by default, and if it is taken. */
   port?: number;
 }
 
@@ -53,7 +53,9 @@ export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: D
     if (!asset) return void response.writeHead(404, headers).end('Not found');
     response.writeHead(200, { ...headers, 'content-type': asset.type }).end(asset.body);
   });
-  await once(server.listen(port, host), 'listening');
+  const listen = (at: number): Promise<unknown> => once(server.listen(at, host), 'listening');
+  // Another program may have taken the port during the start.
+  await listen(port).catch(() => listen(0));
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close');
     server.close();

@@ -152,11 +152,11 @@ async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<
     client.query<{ hash: string }>('SELECT block_hash AS hash FROM chain_cursor'),
   );
   if (!rows[0] || (await chain.has(rows[0].hash))) return;
-  say('The local chain was killed and has lost its last blocks; what the database says of it is read anew.');
+  say('The local chain was killed and has lost its last blocks; the indexer reads the whole chain again.');
   const rewind = fork(path.join(__dirname, '../indexer.js'), ['rewind', '--to', '0'], { env: environment });
   const [code] = (await once(rewind, 'exit')) as [number | null];
   if (code !== 0)
-    throw new Error('The database cannot be brought back to the chain: remove .data to begin afresh.');
+    throw new Error('The database cannot be brought back to the chain: remove .data to start over.');
 }
 
 /** A random JWT secret. It is kept, so that tokens survive a restart. */

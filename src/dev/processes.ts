@@ -17,7 +17,7 @@ function ask(pid: number, file: string, ...columns: string[]): string {
 /** Empty if there is no such process, or only a zombie. */
 export const commandOf = (pid: number): string => ask(pid, 'cmdline', 'command=');
 
-/** The state is Z of a zombie, and T of a process that is stopped. Undefined when there is no such process. */
+/** The state is Z for a zombie and T for a stopped process. Undefined when there is no such process. */
 export function statusOf(pid: number): { state: string; parent: number } | undefined {
   const text = ask(pid, 'status', 'stat=', 'ppid=');
   const found = /^State:\s+(\w)[^]*^PPid:\s+(\d+)/m.exec(text) ?? /^\s*(\w)\S*\s+(\d+)/.exec(text);
@@ -49,13 +49,13 @@ export const endChild = async (
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null;
 
-/** Files by which this process has something. */
+/** Files that this process has claimed. */
 const ours = new Set<string>();
-/** Unless another process has it by now, as its folder was removed and made again. */
+/** Removes such a file, unless it is another process's by now: its folder may have been removed and made again. */
 const giveBack = (place: string): void => {
   if (read(place)?.startsWith(`${process.pid}\n`)) rmSync(place, { force: true });
 };
-/** What must not outlive this process, and the signal that ends it. */
+/** Processes that must not outlive this one, and the signal that ends each. */
 const mortal = new Map<ChildProcess, NodeJS.Signals>();
 process.on('exit', () => {
   mortal.forEach((signal, child) => child.kill(signal));
@@ -68,9 +68,9 @@ export function endWithUs(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * Has something for as long as this process lives, or until it is released, by a file that names the process. The file
- * of a process that is gone, or of another folder, counts for nothing.
- * @returns the process that has it already, if any, which may be this one
+ * Creates a file that names this process, and keeps it until the process ends or releases it. The file of a process
+ * that is gone, or of another folder, counts for nothing.
+ * @returns the process that has claimed the file already, if any, which may be this one
  */
 export function claim(file: string): number | undefined {
   const place = placeOf(file);
@@ -80,9 +80,12 @@ export function claim(file: string): number | undefined {
   try {
     // link() never replaces a file, and the file is whole as soon as it is there.
     while (!linked(draft, place)) {
-      const holder = holderOf(place);
-      if (holder !== undefined) return holder;
-      rmSync(place, { force: true });
+      // One process at a time removes what counts for nothing: a second one could remove the claim of the first.
+      const removal = `${place}.removal`;
+      const other = holderOf(place) ?? claim(removal);
+      if (other !== undefined) return other;
+      if (existsSync(place) && holderOf(place) === undefined) rmSync(place, { force: true });
+      release(removal);
     }
   } finally {
     rmSync(draft);
@@ -112,7 +115,7 @@ function linked(draft: string, file: string): boolean {
   }
 }
 
-/** Process ids are used again, so the command has to be the same, and never ours: we have made no such file. */
+/** Process ids are reused, so the command has to match too, and our own id is that of an earlier process. */
 function holderOf(file: string): number | undefined {
   const [pid, place, ...rest] = (read(file) ?? '').split('\n');
   // A command may have lines of its own.

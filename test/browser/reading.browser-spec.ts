@@ -101,4 +101,21 @@ describe('what the example page reads', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
   });
+
+  it('beyond the limit waits in every tab, which says until when', async () => {
+    const account = newWallet();
+    const first = await tab(account);
+    const second = await tab(account, first.page);
+    // Another page of this machine uses up the rest.
+    for (let status = 200; status !== 429;) status = (await fetch(`${dapp.url}/api/config`)).status;
+    await first.page.reload();
+    for (const { page } of [first, second])
+      await page.getByText(/^Too many requests\. The page goes on at/).waitFor();
+    const [asked, ofSecond] = [first.asked.length, second.asked.length];
+    await second.page.reload();
+    await second.page.getByText(/^Too many requests\. The page goes on at/).waitFor();
+    expect(first.asked.length).toBe(asked);
+    // A new page asks once before it knows.
+    expect(second.asked.length).toBe(ofSecond + 1);
+  });
 });

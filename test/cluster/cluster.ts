@@ -113,7 +113,7 @@ async function freeBase(): Promise<number> {
   }
 }
 
-/** Of a cluster that was killed: its processes are gone, but not its network. */
+/** Whether a killed cluster has left its network, which outlives its processes. */
 const hasCables = (base: number): boolean =>
   existsSync('/sys/class/net') && readdirSync('/sys/class/net').some((name) => name.startsWith(`pg${base}.`));
 

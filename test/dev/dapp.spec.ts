@@ -35,6 +35,14 @@ async function statusOf(path: string): Promise<number> {
   return answer.statusCode;
 }
 
+it('has another port when its own is taken', async () => {
+  const { port } = api.address() as AddressInfo;
+  const other = await serveDapp({ api: urlOf(api), port });
+  expect(other.url).not.toBe(`http://localhost:${port}`);
+  expect((await fetch(other.url)).status).toBe(200);
+  await other.stop();
+});
+
 it.each(['/api', '/api/pools?limit=1', '/api//pools', '/api/../x'])('passes %s on as it is', async (path) => {
   expect(await statusOf(path)).toBe(200);
   expect(asked).toEqual([`api ${path}`]);

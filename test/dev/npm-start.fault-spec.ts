@@ -125,7 +125,7 @@ describe('npm start', () => {
       cwd: folder,
       encoding: 'utf8',
     });
-    const hint = 'The demo plays beside a running service: run `npm start` here first.\n';
+    const hint = 'The demo needs a running service: run `npm start` here first.\n';
     expect([demo.status, demo.stderr]).toEqual([1, hint]);
 
     const before = chainPort();

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beAlone, takePorts } from '#dev/ports';
-import { freePort } from '#dev/ports';
+import { beAlone, freePort, takePorts } from '#dev/ports';
 import { FROM_SOURCE } from '../support/processes/source';
 
 const servers: Server[] = [];
@@ -82,6 +81,24 @@ describe('a folder of npm start', () => {
     const elsewhere = `http://localhost:${await occupied('127.0.0.2')}`;
     writeFileSync(running, JSON.stringify({ api: elsewhere, host: '127.0.0.2' }));
     expect(another(start)).toContain(`process ${process.pid}, ${elsewhere}. Stop it`);
+  });
+
+  it('that a killed start left goes to one of two that find it at the same time', async () => {
+    const left = mkdtempSync(join(tmpdir(), 'alone-'));
+    const startThere = start.replaceAll(folder, left);
+    expect(another(startThere)).toBe('');
+    const remove = fs.rmSync;
+    let said: string | undefined;
+    const removing = jest.spyOn(fs, 'rmSync').mockImplementation((file, options) => {
+      // Both have seen the file.
+      if (file === join(left, 'start.pid')) said ??= another(startThere);
+      remove(file, options);
+    });
+    await beAlone(left, join(left, 'running.json'));
+    removing.mockRestore();
+    expect(said).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
+    expect(another(startThere)).toContain(`process ${process.pid}. Stop it`);
+    rmSync(left, { recursive: true });
   });
 
   it('that was copied while it ran may be used', () => {

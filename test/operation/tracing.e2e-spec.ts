@@ -1,8 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { tracingChannel } from 'node:diagnostics_channel';
-import { Database } from '#platform/database/database';
-import type { StatementCall } from '#platform/database/database';
+import { Database, type StatementCall } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { type SignedIn, TEN, useApp } from '../support/app';
 

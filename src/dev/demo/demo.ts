@@ -103,8 +103,7 @@ async function main(): Promise<void> {
 async function findRunning(): Promise<Running> {
   const running = readJson<Running>(path.resolve('.data', 'running.json'));
   const health = running && (await fetch(`${running.api}/health`).catch(() => undefined));
-  if (!running || !health)
-    throw new Error('The demo plays beside a running service: run `npm start` here first.');
+  if (!running || !health) throw new Error('The demo needs a running service: run `npm start` here first.');
   if (!running.deployment)
     throw new Error('The demo needs the chain of `npm start`: start it without RPC_URL.');
   return running;

@@ -20,13 +20,13 @@ export async function liveOthers(running: Running, keeper: DevClient, savers: Sa
 async function liveVault(vault: Address, token: Address, keeper: DevClient, saver: Saver): Promise<void> {
   step(`${saver.name} opens a pool in a vault (ERC-4626), pays, and the vault earns`);
   const id = await open(saver, { type: 'individual', contract: vault });
-  await told(saver, id, 1);
+  await confirmed(saver, id, 1);
   await execute(keeper, 'TestToken', token, 'mint', [vault, parseEther('8')]);
   const isEarned = (now: { claimableYield: string }): boolean => now.claimableYield !== '0';
   const { claimableYield } = await saver.sees(`/pools/${id}/yield`, isEarned);
   say(`earned, by the price of its shares: ${tokens(claimableYield)}`);
   await sendCalls(saver, `/pools/${id}/calls/withdraw?amount=${parseEther('54')}`);
-  await tell(saver, id, 3);
+  await report(saver, id, 3);
 }
 
 async function liveSavings(savings: Address, token: Address, keeper: DevClient, saver: Saver): Promise<void> {
@@ -34,12 +34,12 @@ async function liveSavings(savings: Address, token: Address, keeper: DevClient, 
     `${saver.name} opens a pool in savings that know no pools, and is paid a reward, of which a tenth is a fee`,
   );
   const id = await open(saver, { type: 'individual', contract: savings });
-  await told(saver, id, 1);
+  await confirmed(saver, id, 1);
   await fund(keeper, token, savings, parseEther('20'));
   await execute(keeper, 'AccountSavings', savings, 'reward', [saver.chain.account.address, parseEther('20')]);
   await sendCalls(saver, `/pools/${id}/calls/claim`);
   await sendCalls(saver, `/pools/${id}/calls/withdraw?amount=${parseEther('25')}`);
-  await tell(saver, id, 3);
+  await report(saver, id, 3);
 }
 
 async function liveClub(clubs: Address, [owner, member]: Saver[]): Promise<void> {
@@ -54,9 +54,9 @@ async function liveClub(clubs: Address, [owner, member]: Saver[]): Promise<void>
   await owner.sees<{ calls: unknown[] }>(route, () => true);
   await sendCalls(owner, route);
   await sendCalls(member, `/pools/${id}/calls/deposit?amount=${parseEther('40')}`);
-  await told(owner, id, 2);
+  await confirmed(owner, id, 2);
   await sendCalls(member, `/pools/${id}/calls/withdraw?amount=${parseEther('15')}`);
-  await tell(owner, id, 3);
+  await report(owner, id, 3);
 }
 
 const made = (saver: Saver, body: object): Promise<{ id: string; depositId: string }> =>
@@ -69,16 +69,15 @@ async function open(saver: Saver, body: object): Promise<string> {
   return id;
 }
 
-/** Waits for so many confirmed transactions. */
-async function told(saver: Saver, pool: string, count: number): Promise<Row[]> {
-  const confirmed = (rows: Row[]): Row[] => rows.filter(({ status }) => status === 'CONFIRMED').reverse();
-  const isTold = (rows: Row[]): boolean => confirmed(rows).length === count;
-  return confirmed(await saver.sees(`/transactions?poolId=${pool}`, isTold));
+/** Waits for this many confirmed transactions. @returns them, the oldest first */
+async function confirmed(saver: Saver, pool: string, count: number): Promise<Row[]> {
+  const only = (rows: Row[]): Row[] => rows.filter(({ status }) => status === 'CONFIRMED').reverse();
+  return only(await saver.sees<Row[]>(`/transactions?poolId=${pool}`, (rows) => only(rows).length === count));
 }
 
 /** Prints them, and what is left in the pool. */
-async function tell(saver: Saver, pool: string, count: number): Promise<void> {
-  for (const { type, status, amount } of await told(saver, pool, count))
+async function report(saver: Saver, pool: string, count: number): Promise<void> {
+  for (const { type, status, amount } of await confirmed(saver, pool, count))
     say(`${type.padEnd(12)} ${status} ${tokens(amount)}`);
   const { balance } = await saver.call<{ balance: string }>('GET', `/pools/${pool}`);
   say(`left of what was paid in: ${tokens(balance)}`);

@@ -177,8 +177,7 @@ export class VerifyScene {
     return this.sql(`SET LOCAL session_replication_role = replica; ${text}`);
   }
 
-  /** Every column of every table, and the name of its table. */
-  /** `isAsked`: the API fills the table, or may write the column, which says what was asked for. */
+  /** Every column, with its table. `isAsked`: only the API writes it, so it says what users requested. */
   columns(): Promise<{ table: string; column: string; isAsked: boolean }[]> {
     return this.sql(`
       SELECT c.relname AS table, a.attname AS column,

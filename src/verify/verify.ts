@@ -4,7 +4,7 @@ import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
-import { CHECKS, stepOf } from './checks';
+import { CHECKS, type Keyed, type Stepped, stepOf } from './checks';
 import type { Progress } from './progress';
 
 export interface Options {
@@ -81,7 +81,7 @@ export class Verification {
     if (chain && !hasEvents) this.findings.skip('no chain has been read yet');
   }
 
-  private async goOver(look: Look, walk: Parameters<typeof stepOf>[0]): Promise<void> {
+  private async goOver(look: Look, walk: Keyed | Stepped): Promise<void> {
     const total = await look.estimate(walk.table);
     let done = 0;
     await look.goOn(walk.first, walk.atOnce ?? AT_ONCE, async (after, limit) => {

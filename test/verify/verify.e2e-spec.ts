@@ -148,6 +148,13 @@ describe('what is derived', () => {
     expect(missed.map(({ column }) => column)).toEqual([]);
   });
 
+  it('is named once if a circle has a pool of others, and repaired', async () => {
+    const kinds = await scene.mend([
+      `UPDATE circles SET pool_id = '${scene.pool}' WHERE pool_id = '${scene.circles[0]}'`,
+    ]);
+    expect(kinds).toEqual(['circles.pool_id']);
+  });
+
   it('is named by its table if all rows are gone, and repaired', async () => {
     const kinds = await scene.mend(DERIVED_TABLES.map((table) => `DELETE FROM ${table}`));
     expect(tablesOf(kinds)).toEqual([...DERIVED_TABLES].sort());

@@ -155,15 +155,19 @@ export class RpcEndpoints {
     const heard = [this.reader, ...this.witnesses(this.reader)];
     const asked = heard.map(({ source }) => source.blocks(numbers, turn));
     const told = await Promise.allSettled(asked);
-    const answered = told.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const answered = told.flatMap((each, i) =>
+      each.status === 'fulfilled' ? [{ endpoint: heard[i], blocks: each.value }] : [],
+    );
     if (answered.length === 0) return asked[0];
     return numbers.map((number, i) => {
-      const said = answered.map((blocks) => blocks[i]);
+      const said = answered.map(({ blocks }) => blocks[i]);
       const claims = said.map((block) => block && JSON.stringify(block));
       const accepted = said[acceptedClaim(claims, this.environment.RPC_AGREE)];
-      if (!accepted && new Set(claims.filter(Boolean)).size > 1)
-        throw new Disagreement(`${heard.map(({ name }) => name).join(' and ')} differ at block ${number}`);
-      return accepted;
+      const first = claims.findIndex(Boolean);
+      const differing = answered.filter((_, n) => claims[n] && claims[n] !== claims[first]);
+      if (accepted || differing.length === 0) return accepted;
+      const names = this.countDiffering(differing);
+      throw new Disagreement(`${answered[first].endpoint.name} and ${names} differ at block ${number}`);
     });
   }
 
@@ -228,9 +232,8 @@ export class RpcEndpoints {
   ): void {
     const outcome = verdict(testimonies, this.environment.RPC_AGREE);
     const differing = testimonies.filter(({ stance }) => stance === 'differs');
-    for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
+    const names = this.countDiffering(differing);
     if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
-    const names = differing.map(({ endpoint }) => endpoint.name).join(', ');
     if (outcome === 'outvoted' && !isAside) this.accuse(reader, `outvoted by ${names} at ${what}`);
     if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
     if (isAside) return;
@@ -239,6 +242,13 @@ export class RpcEndpoints {
       if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
     }
     if (testimonies.some(({ stance }) => stance === 'agrees')) reader.agreed(asked);
+  }
+
+  /** Counts endpoints that differ from another one. @returns their names */
+  private countDiffering(differing: { endpoint: WatchedEndpoint }[]): string {
+    const names = differing.map(({ endpoint }) => endpoint.name);
+    for (const endpoint of names) this.telemetry.disagreements.inc({ endpoint });
+    return names.join(', ');
   }
 
   /** The reader's batch has a gap that is not the ledger's fault. */

@@ -1,6 +1,7 @@
 import { COMPARE_NAMES, COMPARE_POOLS } from '#verify/contract/names.sql';
+import { LOCK_CURSOR } from './events.sql';
 import { compareTimes } from './ledger';
-import { type Look, type Value, unique } from './look';
+import { type Look, type Value, halves, unique } from './look';
 import * as lottery from './lottery.sql';
 import * as members from './members.sql';
 import * as pools from './pools.sql';
@@ -104,19 +105,18 @@ export async function compareUnpaid(look: Look): Promise<void> {
 /** @param keys contracts and ids of draws, a blank between the two */
 export async function compareDraws(look: Look, keys: string[]): Promise<void> {
   const { client, findings } = look;
-  const parameters = (some: string[]): string[][] => [0, 1].map((i) => some.map((key) => key.split(' ')[i]));
   type Draw = Value & { table: string; contract: string; drawId: string };
-  const [found] = await look.rows<Compared<Draw>>(lottery.COMPARE_DRAWS, ...parameters(keys));
+  const [found] = await look.rows<Compared<Draw>>(lottery.COMPARE_DRAWS, ...halves(keys));
   findings.count('draws', keys.length);
   const isClear = ({ contract, drawId }: Draw): boolean => !findings.isDisputed(`${contract} ${drawId}`);
   const [clear, doubtful] = [true, false].map((is) =>
     found.differences.filter((each) => isClear(each) === is),
   );
-  const wrong = parameters(unique(clear.map(({ contract, drawId }) => `${contract} ${drawId}`)));
+  const wrong = halves(unique(clear.map(({ contract, drawId }) => `${contract} ${drawId}`)));
   for (const table of ['lottery_draws', 'lottery_tickets']) {
     const [mendable, others] = [clear, doubtful].map((some) => some.filter((each) => each.table === table));
     await look.report(table, mendable, async () => {
-      await client.query(lottery.LOCK_CURSOR);
+      await client.query(LOCK_CURSOR);
       await client.query(lottery.DELETE_DRAWS, wrong);
       await client.query(lottery.MAKE_DRAWS, wrong);
     });
@@ -129,11 +129,11 @@ export async function compareCounts(look: Look): Promise<void> {
   const { client, findings } = look;
   findings.count('counts of the indexer', 2);
   await look.report('lottery_totals', await look.rows<Value>(lottery.COMPARE_WINNERS), async () => {
-    await client.query(lottery.LOCK_CURSOR);
+    await client.query(LOCK_CURSOR);
     await client.query(lottery.REPAIR_WINNERS);
   });
   const repair = async (): Promise<void> => {
-    await client.query(lottery.LOCK_CURSOR);
+    await client.query(LOCK_CURSOR);
     for (const statement of lottery.REPAIR_SET_ASIDE) await client.query(statement);
   };
   // While events are in doubt, the counts may be what is right.

@@ -178,5 +178,7 @@ export const REPAIR_TIMES = [
      AND y.accrued_at <> e.block_time`,
 ];
 
+/** Keeps the indexer out: its transactions lock the cursor before they write. */
+export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';
 /** Whether a chain was ever read. */
 export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

@@ -18,6 +18,8 @@ export interface Part {
 }
 
 export const unique = <T>(values: T[]): T[] => [...new Set(values)];
+/** The first and the second words of keys, as parameters of a statement. */
+export const halves = (keys: string[]): string[][] => [0, 1].map((i) => keys.map((key) => key.split(' ')[i]));
 
 interface Options {
   /** Repair derived data. */

@@ -83,8 +83,6 @@ export const COMPARE_DRAWS = `
     'table', w.table, 'id', w.id, 'contract', w.contract, 'drawId', w.draw_id::text, 'column', w.column_name,
     'kept', w.kept, 'recount', w.recount)) FROM wrong w), '[]') AS differences`;
 
-/** Keeps the indexer out: its transactions lock the cursor before they write draws and counts. */
-export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';
 /** Parameters: contracts and ids of draws. */
 export const DELETE_DRAWS = `
   WITH wanted AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS w(contract, draw_id)),

@@ -1,5 +1,5 @@
 import { type Look, type Value, unique } from './look';
-import { LOCK_CURSOR } from './lottery.sql';
+import { LOCK_CURSOR } from './events.sql';
 import { type Row, compareRows, namesOf, writeRows } from './model-rows';
 import * as sql from './positions.sql';
 import { type Account, type Pool, type PoolEvent, YieldModel } from './yield-model';

@@ -31,11 +31,11 @@ export const CIRCLES = {
   of: '(t.contract, t.circle_id) IN (SELECT * FROM unnest($1::text[], $2::numeric[]))',
 } satisfies Model<string>;
 
-/** The circles that pools have, or should have. Parameter: pool ids. Rows: contract, circle. */
+/** The circles that pools have, or should have. Parameter: pool ids. Row: contract and id as a key. */
 export const CIRCLES_OF_POOLS = `
-  SELECT contract, circle_id::text AS circle FROM circles WHERE pool_id = ANY($1::uuid[])
+  SELECT contract || ' ' || circle_id AS key FROM circles WHERE pool_id = ANY($1::uuid[])
   UNION
-  SELECT contract, circle_id::text FROM chain_events
+  SELECT contract || ' ' || circle_id FROM chain_events
   WHERE pool_id = ANY($1::uuid[]) AND kind = 'CircleOpened' AND outcome = 'APPLIED'`;
 
 /** In the order of the chain. Parameters: contracts and ids of circles. */
@@ -49,7 +49,7 @@ export const EVENTS = `
 /** What is kept of circles that do not exist. */
 export const OF_NONE = `
   SELECT t.table, concat_ws(' ', t.contract, t.circle_id, t.key) AS id, 'circle_id' AS "column",
-    t.circle_id::text AS kept, NULL AS recount, t.contract, t.circle_id::text AS circle
+    t.circle_id::text AS kept, NULL AS recount, t.contract || ' ' || t.circle_id AS circle
   FROM (
     SELECT 'circle_members' AS "table", contract, circle_id, account AS key FROM circle_members
     UNION ALL SELECT 'circle_rounds', contract, circle_id, round::text FROM circle_rounds

@@ -1,9 +1,8 @@
 import { encodeFunctionData, parseAbi } from 'viem';
 import { certain, compareAnswers } from '#verify/checks/chain';
 import { lastBlockOf } from '#verify/checks/chain.sql';
-import type { Look } from '#verify/checks/look';
+import { type Look, halves } from '#verify/checks/look';
 import { type AtCursor, ethCall } from '#verify/contract/holdings';
-import { holders } from './shares';
 
 const abi = parseAbi(['function balanceOf(address account) view returns (uint256)']);
 
@@ -23,7 +22,7 @@ type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
 /** Compares the shares that accounts have of vaults with what these say. @param keys vaults and accounts. @throws NotComparable */
 export async function compareBalances(look: Look, keys: string[]): Promise<void> {
   const { differing } = await certain(look, async (again) => {
-    const rows = await look.rows<Held>(HELD, ...holders(again ? [...again] : keys));
+    const rows = await look.rows<Held>(HELD, ...halves(again ? [...again] : keys));
     const questions = rows.map(({ vault, account, shares, block }) => {
       const args = [account as `0x${string}`] as const;
       const data = encodeFunctionData({ abi, functionName: 'balanceOf', args });

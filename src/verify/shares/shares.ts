@@ -1,5 +1,5 @@
-import type { Look, Value } from '#verify/checks/look';
-import { LOCK_CURSOR } from '#verify/checks/lottery.sql';
+import { type Look, type Value, halves, unique } from '#verify/checks/look';
+import { LOCK_CURSOR } from '#verify/checks/events.sql';
 import { type Row, compareRows, writeRows } from '#verify/checks/model-rows';
 import { type Part, ShareModel, type WrongPart } from './share-model';
 import * as sql from './shares.sql';
@@ -19,15 +19,13 @@ const partOf = (part: StoredPart): Part => ({
   shares: BigInt(part.shares ?? 0),
   amount: BigInt(part.amount),
 });
-export const holders = (keys: string[]): string[][] =>
-  [0, 1].map((i) => keys.map((key) => key.split(' ')[i]));
 
 /** Compares holdings with the events of their accounts, in one snapshot. @param keys vaults and accounts */
 export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const { findings } = look;
   const { models, wrong, events, found } = await look.reading(async () => {
     const replay = await replayed(look, keys);
-    return { ...replay, found: await compareRows(look, sql.HOLDINGS, holders(keys), rowsOf(replay.models)) };
+    return { ...replay, found: await compareRows(look, sql.HOLDINGS, halves(keys), rowsOf(replay.models)) };
   });
   findings.count('holdings of vaults', keys.length);
   findings.count('events of shares', events);
@@ -51,8 +49,8 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
   await look.report('share_holdings', clear, async () => {
     // The indexer waits for its end.
     await look.client.query(LOCK_CURSOR);
-    const again = [...new Set(clear.map(({ id }) => id))];
-    await writeRows(look, sql.HOLDINGS, holders(again), rowsOf((await replayed(look, again)).models));
+    const again = unique(clear.map(({ id }) => id));
+    await writeRows(look, sql.HOLDINGS, halves(again), rowsOf((await replayed(look, again)).models));
   });
   await look.report('share_holdings', doubtful);
 }
@@ -73,7 +71,7 @@ async function replayed(
   const models = new Map<string, ShareModel>();
   const wrong: WrongPart[] = [];
   let events = 0;
-  await look.client.query(sql.OPEN_ROWS, holders(keys));
+  await look.client.query(sql.OPEN_ROWS, halves(keys));
   for (;;) {
     const rows = await look.rows<StoredRow>(sql.NEXT_ROWS);
     if (rows.length === 0) break;

@@ -116,19 +116,22 @@ describe('of two endpoints', () => {
     await bench.converged();
   });
 
-  it.each<[string, Faults, string | RegExp]>([
+  it.each<[string, Faults, string | RegExp, number]>([
     [
       'one is starting',
       { result: (method, result) => (method === 'eth_chainId' ? '0x0' : result) },
       /which chain to follow is not clear: .* does not answer/,
+      0,
     ],
-    ['they differ about the first block', liars.times(100), 'differ at block 0'],
-  ])('as long as %s, nothing is read, and the log says why', async (_, faults, reason) => {
+    ['they differ about the first block', liars.times(100), 'differ at block 0', 1],
+  ])('as long as %s, nothing is read, and log and metrics say why', async (_, faults, reason, differing) => {
     await bench.end();
     bench.node.faults = faults;
     await bench.startAfresh();
-    await bench.indexer();
+    indexer.app = await bench.indexer();
     await bench.said(reason);
+    const counted = (await metrics()).match(/^indexer_endpoint_disagreements_total\{.*\} [1-9]/gm) ?? [];
+    expect(counted).toHaveLength(differing);
     expect(await bench.cursor()).toBeUndefined();
     bench.node.faults = {};
     await bench.converged();

@@ -5,8 +5,10 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Install scripts only prepare development tools. The client is for users of the service, not part of the image.
-RUN npm ci --ignore-scripts --workspaces=false
+# Install scripts only prepare development tools. The client is for users of the service, not part of the image. npm opens up
+# to 2,000 files at once where the disk is slow, and builders may allow 1,024: threads close them sooner, and sockets bound
+# how many packages are unpacked at once.
+RUN UV_THREADPOOL_SIZE=64 npm ci --ignore-scripts --workspaces=false --maxsockets=4
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY contracts contracts
 COPY migrations migrations

@@ -108,8 +108,7 @@ export class CatchUp {
     const due = [...this.contracts.apart.values()].filter(
       ({ address, state, at }) =>
         (this.waits.get(address) ?? 0) <= performance.now() &&
-        (state === 'catching_up' ||
-          cursor.number !== (this.contracts.quarantinedAt.get(address) ?? at.number)),
+        (state === 'catching_up' || cursor.number > (this.contracts.quarantinedAt.get(address) ?? at.number)),
     );
     return due.find(({ address }) => address > this.last) ?? due[0];
   }

@@ -254,6 +254,24 @@ describe('a contract whose first event cannot be read', () => {
     bench.heal();
     await bench.converged();
   });
+
+  it('stays quarantined although a reorganisation takes the cursor back before it', async () => {
+    bench.mine(10);
+    await bench.indexer(SOON);
+    await bench.converged();
+    bench.node.faults = { logs: relaid };
+    bench.buyTickets();
+    await bench.said(`${LOTTERY} is quarantined`, 1, bench.output.length);
+    const mark = bench.output.length;
+    bench.rollback(6);
+    bench.mine(6);
+    bench.buyTickets();
+    await bench.atHead();
+    expect(bench.output.slice(mark)).toContain('events undone');
+    expect(bench.output.slice(mark)).not.toContain('is quarantined');
+    bench.heal();
+    await bench.converged();
+  });
 });
 
 describe('a contract whose event numbers break at two endpoints that must agree', () => {

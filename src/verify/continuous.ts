@@ -61,7 +61,9 @@ function sums(): Stepped {
           await check.compare(look);
           found = look.findings.report().listed;
         } catch (error) {
-          throw new Error(`${name}: ${(error as Error).message}`);
+          // One that always fails does not keep the others from being compared.
+          look.findings.skip(`${name}: ${(error as Error).message}`);
+          part.rows = 0;
         } finally {
           resting.set(name, { until: Date.now() + REST * (Date.now() - start), found });
         }
@@ -125,7 +127,9 @@ export class ContinuousVerification {
       if (!this.places) await (this.places = new Places(this.metrics)).load(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const round = { client, hasEvents: rows[0].hasCursor, places: this.places };
-      for (const walk of this.walks) if (round.hasEvents || !walk.ofChain) await this.goOn(round, walk);
+      for (const walk of this.walks)
+        if (round.hasEvents || !walk.ofChain)
+          await this.goOn(round, walk).catch((error: Error) => this.fail(walk.name, error));
       if (round.hasEvents) await this.goOnAtChain(round);
       await this.places.keep(client);
     } finally {
@@ -152,6 +156,7 @@ export class ContinuousVerification {
       if (this.signal.aborted) return;
       const look = this.look(round);
       const isNext = keys.includes(key);
+      const what = 'step' in walk ? walk.name : key;
       try {
         if ('step' in walk) {
           const part = await walk.step(look, key, ROWS_AT_ONCE);
@@ -161,10 +166,10 @@ export class ContinuousVerification {
           rows += Number(isNext);
         }
       } catch (error) {
-        this.fail('step' in walk ? walk.name : key, error as Error);
+        this.fail(what, error as Error);
         continue;
       }
-      this.report(key, look.findings);
+      this.report(what, look.findings);
       differing.note(key, look.findings);
     }
     round.places.move(walk.name, rows, last, walk.first, await this.look(round).estimate(walk.table));
@@ -186,9 +191,7 @@ export class ContinuousVerification {
       }
       for (const walk of this.atChain.filter((each) => each !== POOLS_AT_CHAIN)) {
         const values = walk.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values;
-        if (hasCalls(values))
-          // One whose endpoints never agree does not keep the others from being compared.
-          await this.partOfChain(round, walk, values).catch((error: Error) => this.fail(walk.name, error));
+        if (hasCalls(values)) await this.partOfChain(round, walk, values);
       }
       while (!isEnd && !this.signal.aborted && hasCalls(chain.values))
         isEnd = await this.partOfChain(round, POOLS_AT_CHAIN, POOLS_AT_ONCE);
@@ -204,30 +207,34 @@ export class ContinuousVerification {
     return count;
   }
 
-  /** @returns whether it was the last part */
+  /** @returns whether it was the last part of the round */
   private async partOfChain(round: Round, walk: Keyed | Stepped, limit: number): Promise<boolean> {
     const after = round.places.after(walk.name, walk.first);
-    return this.compareChain(round, walk, [], async (look) => {
+    let isEnd = true;
+    await this.compareChain(round, walk, [], async (look) => {
       const { last, rows } = await stepOf(walk, look, after, limit);
       round.places.move(walk.name, rows, last, walk.first, await look.estimate(walk.table));
-      return last === null;
+      isEnd = last === null;
     });
+    return isEnd;
   }
 
-  private async compareChain<T>(
+  /** A part whose endpoints never agree does not keep the others from being compared. */
+  private async compareChain(
     { client }: Round,
     walk: Keyed | Stepped,
     again: string[],
-    compare: (look: Look) => Promise<T>,
-  ): Promise<T> {
+    compare: (look: Look) => Promise<void>,
+  ): Promise<void> {
     const { chain, signal } = this;
     const findings = new Findings(MAX_LISTED);
-    const result = await compare(
-      new Look(client, findings, { hasEvents: true, signal, chain, values: chain.values }),
-    );
+    try {
+      await compare(new Look(client, findings, { hasEvents: true, signal, chain, values: chain.values }));
+    } catch (error) {
+      return this.fail(walk.name, error as Error);
+    }
     this.report('chain', findings);
     this.differing.get(walk.name)!.noteValues(again, findings);
-    return result;
   }
 
   private report(key: string, findings: Findings): void {

@@ -146,6 +146,8 @@ describe('continuous verification', () => {
     expect([await differences(), logged.errors]).toEqual([{}, []]);
     expect(logged.warnings).toEqual(['chain could not be verified: the endpoints do not agree']);
     expect(await covered()).toBeUndefined();
+    // It does not keep the others from being compared.
+    expect((await metric('indexer_verify_covered_ratio')).contracts).toBe(1);
     await node(answers({ hasMulticall: true }));
     await verification().round();
     expect([await differences(), logged.errors, await covered()]).toEqual([{}, [], 1]);
@@ -234,6 +236,39 @@ describe('continuous verification', () => {
     expect([await covered(), await differences(), logged.errors]).toEqual([1, {}, []]);
     expect(logged.warnings.filter((line) => !line.endsWith(': too few endpoints report it'))).toEqual([]);
     expect(logged.warnings).not.toEqual([]);
+  });
+
+  it('goes on though parts always fail', async () => {
+    await node();
+    const privileges = async (change: string): Promise<void> => {
+      for (const table of ['lottery_draws', 'set_aside_counts'])
+        await corrupt(`${change} ${table} ${change.startsWith('GRANT') ? 'TO' : 'FROM'} savings_indexer`);
+    };
+    // Rounds are far apart.
+    let now = Date.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => now);
+    await privileges('REVOKE SELECT ON');
+    await corrupt('UPDATE pools SET balance = balance + 1; UPDATE pool_totals SET deposited = deposited + 1');
+    try {
+      const running = verification();
+      const isFound = async (): Promise<boolean> => {
+        const found = await differences();
+        return 'pools.balance' in found && 'pool_totals.deposited' in found;
+      };
+      await running.round();
+      for (let i = 0; i < 50 && !(await isFound()); i += 1, now += 3_600_000) await running.round();
+      expect(await isFound()).toBe(true);
+      const failed = [
+        'draws could not be verified: permission',
+        'sums could not be verified: counts: permission',
+      ];
+      for (const line of failed) expect(logged.warnings).toContainEqual(expect.stringContaining(line));
+    } finally {
+      await privileges('GRANT SELECT ON');
+      await corrupt(
+        'UPDATE pools SET balance = balance - 1; UPDATE pool_totals SET deposited = deposited - 1',
+      );
+    }
   });
 
   it('covers what the command covers', async () => {

@@ -58,6 +58,7 @@ const BEHAVIOURS: [name: string, Reply, 'result' | 'revert' | 'refusal' | RetryK
   ['429 with a result', (response, sent) => well(response.writeHead(429), sent), 'rate_limit'],
   ['neither result nor error', fields(), 'incomplete'],
   ['another id', fields(OK, { id: 0 }), 'incomplete'],
+  ['a revert with another id', fields({ id: 0, error: { code: 3, message: 'reverted' } }), 'incomplete'],
   ['an id that is no text', fields(OK, { id: { toString: 1 } }), 'incomplete'],
   ['a list of nothing', body('[null,true,"x"]'), 'incomplete'],
   ['nothing', body(''), 'http'],

@@ -54,7 +54,7 @@ describe('Rpc', () => {
     expect(retries).toEqual([]);
   });
 
-  it('tries again after what is no answer, or says that it was asked too often', async () => {
+  it('tries again without a usable answer, and after a rate limit', async () => {
     replies = [
       json(() => null),
       failing(429, ''),
@@ -115,6 +115,13 @@ describe('Rpc', () => {
     expect(retries).toEqual([]);
   });
 
+  it('takes no revert for the refusal of a batch, whatever its words', async () => {
+    replies = [failing(3, 'execution reverted: no batch today')];
+    expect(await rpc.settled(callsOf(2))).toEqual([expect.any(RpcError), expect.any(RpcError)]);
+    expect(server.requests).toHaveLength(1);
+    expect(retries).toEqual([]);
+  });
+
   it('gives the refusal of one call beside the results of others', async () => {
     const mixed = json((sent) => [refuse(sent), ...answers(sent).slice(1)]);
     replies = [mixed, mixed];
@@ -171,20 +178,21 @@ describe('Rpc', () => {
 
   it('sends user and password, and repeats no key of the address', async () => {
     const secret = 'key0123456789';
-    const basic = Buffer.from('me:pass').toString('base64');
-    const message = `no such key ${secret} of me:pass ${basic} ${'.'.repeat(140)}${secret}`;
+    const user = `${secret}-project`;
+    const basic = Buffer.from(`${user}:pass`).toString('base64');
+    const message = `no such key ${secret} of ${user}:pass ${basic} ${'.'.repeat(140)}${secret}`;
     const refusing: Reply = (response, sent) => {
       expect(response.req.headers.authorization).toBe(`Basic ${basic}`);
       failing(1, message)(response, sent);
     };
     replies = [refusing, refusing];
-    const known = endpoint(`${url.replace('http://', 'http://me:pass@')}/v2/${secret}`);
+    const known = endpoint(`${url.replace('http://', `http://${user}:pass@`)}/v2/${secret}`);
     const asked = [new Rpc(known).call('a'), new ChainRpc([known]).request('a', [])];
     for (const error of await Promise.all(asked.map((each) => each.catch(String) as Promise<string>))) {
       expect(error).toContain('no such key');
       expect(error.length).toBeLessThan(300);
       // Nor a part of it, where the text is cut.
-      expect(error).not.toMatch(/key0|pass|bWU6/);
+      expect(error).not.toMatch(/key0|project|pass|a2V5/);
     }
   });
 

@@ -39,16 +39,18 @@ const encode = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 const SECRET_LENGTH = 8;
 
 /**
- * What an endpoint says, without its password and the parts of its address that may be API keys: some providers repeat
- * them in their errors.
+ * What an endpoint says, without its user, its password and the parts of its address that may be API keys: some providers
+ * repeat them in their errors.
  */
 export function printable({ url, headers }: RpcEndpoint, text: string): string {
   const { pathname, search } = new URL(url);
-  const keys = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SECRET_LENGTH);
   const basic = headers.authorization?.slice('Basic '.length) ?? '';
-  const password = Buffer.from(basic, 'base64')
-    .toString('utf8')
-    .replace(/^[^:]*:/, '');
+  const [, user, password] = /^([^:]*):?([^]*)$/.exec(Buffer.from(basic, 'base64').toString('utf8'))!;
+  const keys = [...`${pathname}${search}`.split(/[/?&=]/), user].filter(
+    ({ length }) => length >= SECRET_LENGTH,
+  );
   const secrets = [...keys, basic, password].filter((secret) => secret !== '');
+  // The longest first, as one may be a part of another.
+  secrets.sort((a, b) => b.length - a.length);
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
 }

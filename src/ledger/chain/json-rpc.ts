@@ -45,11 +45,11 @@ const SHOWN_CHARACTERS = 200;
 /** An endpoint that wants to be left alone for longer is asked again after this. */
 const MOST_REST_SECONDS = 60;
 
-/** So that an answer to another request is not taken for the answer to this one. */
+/** Ids are unique, so that no request takes the answer to another one. */
 let lastId = 0;
 
 /**
- * Sends calls in one HTTP request, several as a batch. What a node may answer is understood here alone, for all who ask.
+ * Sends calls in one HTTP request, several as a batch. All answers of nodes are interpreted here.
  * @param mostBytes of the answer, unpacked, so that no endpoint can exhaust our memory
  * @returns results in the order of the calls; a NodeError for each call that the node refuses
  * @throws Retryable, BatchRefused, AnswerTooLarge
@@ -71,18 +71,24 @@ export async function ask(
   // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.
   const [first] = list;
   const isWhole = !isOne && !Array.isArray(answers);
-  const whole = first?.error && list.length === 1 && (isWhole || !requests.some(({ id }) => byId.has(id)));
+  const hasOurs = requests.some(({ id }) => byId.has(id));
+  const whole = first?.error && list.length === 1 && (isWhole || !hasOurs);
   if (isWhole && first && 'result' in first) throw new BatchRefused(true);
   const results = requests.map(({ id, method }) => {
     const answer = byId.get(id) ?? (whole ? first : undefined);
     if (!answer) throw new Retryable('incomplete', `${method}: no answer with its id`);
     // Some nodes send `"error": null` beside a result.
-    if (answer.error) return errorOf(endpoint, answer.error);
+    if (answer.error) {
+      const error = errorOf(endpoint, answer.error);
+      // An error for the whole request may have any id. A revert with another id is that of another call.
+      if (!error.isRevert || answer.id == null || hasOurs) return error;
+      throw new Retryable('incomplete', `${method}: a revert with another id`);
+    }
     if ('result' in answer) return answer.result;
     throw new Retryable('incomplete', `${method}: answer without result`);
   });
   const isRefusal = (result: unknown): boolean =>
-    result instanceof NodeError && BATCH_LIMIT.test(result.message);
+    result instanceof NodeError && !result.isRevert && BATCH_LIMIT.test(result.message);
   if (!isOne && (whole || results.every(isRefusal))) throw new BatchRefused();
   return results;
 }
@@ -102,7 +108,7 @@ async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      // What is asked goes to the configured addresses alone.
+      // Requests go to the configured addresses only.
       redirect: 'error',
       // Applies to the body too: fetch aborts it when the signal fires.
       signal,

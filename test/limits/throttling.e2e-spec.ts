@@ -21,7 +21,7 @@ describe('an unknown path beneath /auth', () => {
 
   it.each(
     `/auth/x /%61uth/x //auth//x /AUTH/x /./auth/x /x/../auth /api/%61pi/auth /auth%2fx
-    /auth?x=/pools /auth/%zz /auth%5Cx`.split(/\s+/),
+    /auth?x=/pools /auth/%zz /auth%5Cx /x/..%2fauth /x%2f%2e%2e%2fauth /.%2fauth#x`.split(/\s+/),
   )('counts as sign-in: %s', async (url) => expect(await limitOf(url)).toBe('3'));
 
   it.each(['/authority', '/pools/auth', '/auth/../nowhere', '/x?/auth', '/x%3f/auth'])(

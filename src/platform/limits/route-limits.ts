@@ -23,7 +23,7 @@ import { LimitsSettings } from './limits.settings';
 /** `general` counts everywhere, `auth` only where a decorator names it. A request must pass all that count. */
 const NAMES = ['general', 'auth'] as const;
 type Name = (typeof NAMES)[number];
-/** By this name decorators mean `general`, and `@SkipThrottle()` both. */
+/** Decorators mean `general` by this name, except for `@SkipThrottle()`, which means both limits. */
 const DEFAULT = 'default';
 
 /** One limit of a route. */
@@ -185,5 +185,7 @@ export function numberOf(value: unknown, least: number, what: string): number {
 }
 
 /** Whether a path begins with /auth as a lenient server reads it: decoded, without dots and empty segments. */
-const isUnderAuth = (url: string): boolean =>
-  /^[/\\]+(api[/\\]+)?auth([/\\]|$)/i.test(unescape(new URL(`http://host${url}`).pathname));
+function isUnderAuth(url: string): boolean {
+  const decoded = unescape(url.replace(/[?#].*/, '')).replaceAll(/[?#]/g, '_');
+  return /^[/\\]+(api[/\\]+)?auth([/\\]|$)/i.test(new URL(`http://host${decoded}`).pathname);
+}

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What brings a cancelled pool back is kept for a month, by its age. */
+/** Cancelled pools are stored for a month, so that a late payment can bring them back. */
 export class UnpaidPools1795798000000 implements MigrationInterface {
   name = 'UnpaidPools1795798000000';
 

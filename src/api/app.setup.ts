@@ -91,7 +91,7 @@ export async function createApp(
   return app;
 }
 
-/** What each request passes before NestJS, in this order, and what each answer passes when it is sent. */
+/** Adds the hooks that each request passes before NestJS, in this order, and the one that measures its answer. */
 async function addHooks(
   app: NestFastifyApplication,
   environment: Environment,
@@ -100,45 +100,42 @@ async function addHooks(
 ): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(RouteLimits);
-  // For each route once: which limits it has.
+  // Reads the limits of each route once.
   fastify.addHook('onRoute', limits.onRoute);
-  // Whom errors of all further steps are reported to, and which request their log lines name.
+  // First, so that errors and log lines of all later hooks are reported with their request.
   if (onError) fastify.addHook('onRequest', reportTo(onError));
   if (requestIds) trackRequests(fastify);
-  // Limits and logs use the address.
+  // Rate limits and log lines use this address.
   fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
-  // Before all that refuses, so that every answer has the headers.
+  // Before any hook that refuses a request, so that every answer has these headers.
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(HEADERS).header('x-request-id', request.id);
     done();
   });
-  // Before the limits: a browser can read a 429, and preflights do not use up half of its quota. They are cheap, need
-  // no handler, and no body is read.
+  // Before the rate limits, so that browsers can read a 429, and preflights do not use up half of their quota.
+  // Preflights are cheap: they need no handler, and no body is read.
   await allowOrigins(app, environment);
-  // Before the limits, because it refuses what should not count.
-  fastify.addHook(
-    'onRequest',
-    refuseForeignPages(environment, (request) => limits.of(request)),
-  );
-  // Before any work.
+  // Before the rate limits, because these requests should not count.
+  fastify.addHook('onRequest', refuseForeignPages(environment, limits));
+  // Before anything expensive.
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
-  // Such requests count too.
+  // After the rate limits, because malformed requests count too.
   fastify.addHook('onRequest', checkTarget);
-  // No handler can do without its tables.
+  // Handlers need the tables of this version.
   fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
-  // After all that refuses without the body.
+  // After all hooks that can refuse a request without its body.
   fastify.addHook('preParsing', prepareBody);
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
 }
 
 const HEADERS = {
-  // Those of helmet, but for what protects pages: the API serves data.
+  // Those of helmet, except for headers that protect pages: the API serves data.
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'SAMEORIGIN',
-  // Most answers are private, or true only at this moment. Handlers may say otherwise.
+  // Most answers are private, or true only at this moment. Handlers can override it.
   'cache-control': 'no-store',
 };
 

@@ -31,8 +31,8 @@ const isListed = (origins: Origins, origin: string): boolean =>
 
 /**
  * Answers OPTIONS, and tells browsers which pages may read answers. The service sets no cookies, but some clients send
- * them with every request, and then a browser wants `Access-Control-Allow-Credentials`. Only listed pages get it, none
- * where any page may ask.
+ * them with every request, and then a browser wants `Access-Control-Allow-Credentials`. Only listed pages get it; if
+ * every page may read answers, none does.
  */
 export async function allowOrigins(app: NestFastifyApplication, environment: Environment): Promise<void> {
   const origins = allowedOrigins(environment);
@@ -48,7 +48,7 @@ export async function allowOrigins(app: NestFastifyApplication, environment: Env
   };
   const withCredentials = { ...options, credentials: true };
   const fastify = app.getHttpAdapter().getInstance();
-  // No later hook sees a preflight.
+  // Checked here because no later hook sees a preflight.
   fastify.addHook('onRequest', ({ method, raw }: FastifyRequest, _reply: FastifyReply, done: Done) =>
     done(method === 'OPTIONS' ? hostProblem(raw) : undefined),
   );
@@ -71,7 +71,7 @@ export async function allowOrigins(app: NestFastifyApplication, environment: Env
  * Browsers name the origin of a request in headers that pages cannot set (Fetch Metadata, and Origin). Other clients
  * send none of them.
  */
-export function refuseForeignPages(environment: Environment, limitsOf: RouteLimits['of']) {
+export function refuseForeignPages(environment: Environment, limits: RouteLimits) {
   const origins = allowedOrigins(environment);
   const { SIWE_DOMAINS } = environment;
   /** Sites that may sign in are ours too, because a proxy may add the CORS headers instead of the service. */
@@ -91,14 +91,14 @@ export function refuseForeignPages(environment: Environment, limitsOf: RouteLimi
     // Not from a page, or from one of our own pages, or the user typed the address.
     if (site === undefined && origin === undefined) return false;
     if (site === 'same-origin' || site === 'none') return false;
-    const limits = limitsOf(request);
-    if (limits.length === 0) return false;
+    const counted = limits.of(request);
+    if (counted.length === 0) return false;
     // Browsers from before 2023 send no Fetch Metadata. Without SIWE_DOMAINS we do not know which origins are ours.
     if (site === undefined) return SIWE_DOMAINS.length > 0 && !isKnown(request, origin);
     if (mode === 'cors') return !isKnown(request, origin);
     // A link that the user follows leaves the page, so a page cannot send many of them. Sign-in has no such links.
     const isLink = mode === 'navigate' && dest === 'document' && request.method === 'GET';
-    return !isLink || limits.some(({ name }) => name === 'auth');
+    return !isLink || counted.some(({ name }) => name === 'auth');
   };
   return (request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
     done(isForeign(request) ? namedError('cross_site_request') : undefined);

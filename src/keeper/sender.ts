@@ -201,7 +201,7 @@ function raised(now: Fees, before: Fees | undefined): Fees {
   };
 }
 
-/** What was spent in the last 24 hours. It is counted anew by each process; the account's own balance bounds them all. */
+/** The wei spent in the last 24 hours. Each process counts only its own; the account's balance bounds them all. */
 class Spending {
   private spent: { at: number; wei: bigint }[] = [];
 
@@ -212,7 +212,7 @@ class Spending {
     this.spent.push({ at: Date.now(), wei });
   }
 
-  /** Whether so much more stays within the budget, or within one of so many equal parts of it. */
+  /** Whether `wei` more fits the budget, or one of `part` equal parts of it. */
   allows(wei: bigint, part = 1n): boolean {
     return (this.lastDay + wei) * part <= this.budget;
   }

@@ -17,9 +17,9 @@ export interface Task {
 export type JobKind = 'complete_draw' | 'cancel_draw' | 'end_round' | 'cancel_circle' | 'compound';
 export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
 
-/** Of one round. A contract whose calls the node cannot run, or that answers nonsense, does not stop the others. */
+/** The attempts of one round: a contract whose calls fail, or that answers nonsense, does not stop the others. */
 export class Attempts {
-  /** The first one. */
+  /** The first failure. */
   failure?: Error;
 
   async of<T>(act: () => Promise<T>): Promise<T | undefined> {

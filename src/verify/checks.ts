@@ -19,36 +19,36 @@ import { compareTold } from '#verify/told/told';
 
 interface Check {
   readonly name: string;
-  /** Whether it is about what was read from the chain. */
+  /** Whether it compares data that was read from the chain. */
   readonly ofChain: boolean;
-  /** Whether it asks the endpoints: for blocks, or for what contracts say of what the ledger has. */
+  /** What it requests from the endpoints, if anything: blocks, or the contracts' own values. */
   readonly asks?: 'blocks' | 'contracts';
 }
-/** Compared at once. */
+/** A check in one piece. */
 export interface Whole extends Check {
   readonly compare: (look: Look) => Promise<void>;
 }
 interface Walk extends Check {
-  /** Whose rows tell how many there are about. */
+  /** The table whose estimated number of rows is the length of the walk. */
   readonly table: string;
   readonly first: string;
-  /** How many the command takes at once, at first and at most. */
+  /** The command's batch size: the first and the largest. */
   readonly atOnce?: readonly [number, number];
 }
-/** Gone over by keys. */
+/** A check of one batch of keys after another. */
 export interface Keyed extends Walk {
-  /** Fewer than `limit` at the end. */
+  /** The next keys; fewer than `limit` at the end. */
   readonly keys: (look: Look, after: string, limit: number) => Promise<string[]>;
   readonly compare: (look: Look, keys: string[]) => Promise<void>;
 }
-/** Gone over in steps. */
+/** A check in steps that are not lists of keys. */
 export interface Stepped extends Walk {
   readonly step: (look: Look, after: string, limit: number) => Promise<Part>;
   /** Compares again what differed, by the ids of the differences. */
   readonly again?: (look: Look, ids: string[]) => Promise<void>;
 }
 
-/** A step of any walk. */
+/** Runs the next step of a walk. */
 export async function stepOf(walk: Keyed | Stepped, look: Look, after: string, limit: number): Promise<Part> {
   if ('step' in walk) return walk.step(look, after, limit);
   const keys = await walk.keys(look, after, limit);
@@ -56,7 +56,7 @@ export async function stepOf(walk: Keyed | Stepped, look: Look, after: string, l
   return { last: keys.length < limit ? null : keys.at(-1)!, rows: keys.length };
 }
 
-/** The pools on the chain, of which a round of continuous verification goes over as many as it can. */
+/** Pools on the chain. A round of continuous verification compares as many of them as it can. */
 export const POOLS_AT_CHAIN: Stepped = {
   name: 'chain',
   ofChain: true,
@@ -69,8 +69,8 @@ export const POOLS_AT_CHAIN: Stepped = {
 };
 
 /**
- * All that is compared, in this order: events, and what was told of them, show of which pools and draws nothing may be
- * derived anew.
+ * All checks, in their order: those of events and of published events find the pools and draws of which nothing may be
+ * derived again.
  */
 export const CHECKS: (Whole | Keyed | Stepped)[] = [
   {
@@ -88,7 +88,7 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
     ofChain: true,
     asks: 'blocks',
     table: 'chain_events',
-    // Block and place in it.
+    // Block and log index.
     first: '-1 -1',
     atOnce: [50, 500],
     step: compareEventsAtNode,

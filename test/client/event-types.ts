@@ -6,11 +6,11 @@ type Flat<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
 type Same<A, B> =
   (<T>() => T extends Flat<A> ? 1 : 2) extends <T>() => T extends Flat<B> ? 1 : 2 ? true : never;
 
-/** Topics of which the client and the service do not mean the same. */
+/** Topics whose events differ between the client and the service. */
 type Different = {
   [Name in LedgerTopic]: true extends Same<EventPayload<Name>, LedgerEvent<Name>> ? never : Name;
 }[LedgerTopic];
 
-/** `npm run typecheck` fails if there are some, and names them. */
+/** `npm run typecheck` fails if there are any, and names them. */
 export const topicsAreTheSame: Same<Topic, LedgerTopic> = true;
 export const payloadsAreTheSame: [Different] extends [never] ? true : Different = true;

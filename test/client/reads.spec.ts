@@ -98,7 +98,7 @@ it('asks about a payment that has not arrived once, however many listen to the l
   } as Partial<Payment> as Payment);
   const { client, answer } = serve({}, payments);
   const ends = [1, 2, 3].map(() => client.payments.subscribe(() => undefined));
-  // What it has to know of the chain first.
+  // The client reads the configuration first.
   await answer();
   await new Promise(setImmediate);
   expect(jest.getTimerCount()).toBe(1);

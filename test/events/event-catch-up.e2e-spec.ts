@@ -90,7 +90,7 @@ describe('the first stream of a process', () => {
       expect(namesOf(beyond)).toEqual(['second']);
       beyond.close();
     }
-    // A row of two events: the place after the first one is within it.
+    // In a row of two events, the cursor after the first one is within the row.
     const between = await fresh.here();
     await fill(app, 1, 2, pool);
     const whole = await fresh.follow(user, between);

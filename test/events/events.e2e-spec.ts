@@ -154,7 +154,7 @@ it('says reload to who was left behind, and for what is no id', async () => {
   await pay();
   await app.sql(`UPDATE outbox SET created_at = now() - interval '8 days'`);
   await app.sweep('outbox');
-  // What is still there is not what was missed.
+  // Events that are still stored are not those that were missed.
   await pay();
   for (const last of [old.lastEventId, 'nonsense', `${'f'.repeat(11)}0-${'0'.repeat(12)}-0001`]) {
     const reader = await follow(owner, { headers: { 'last-event-id': last } });

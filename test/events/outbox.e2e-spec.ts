@@ -527,7 +527,7 @@ describe('handlers that cannot work', () => {
     return findHandlers((await module.compile()).get(DiscoveryService));
   };
 
-  it('are refused at the start: two of one name, and one that is made anew for each request', async () => {
+  it('are refused at startup: two of one name, and one of a provider that is created for each request', async () => {
     await expect(find(Beside)).resolves.toHaveLength(1);
     await expect(find(Beside, Twin)).rejects.toThrow(
       'Twin.onPool: another handler is the consumer "test.beside" already',

@@ -25,7 +25,6 @@ import { DtoPipe } from '#platform/validation/validation.pipe';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { EventsQuery } from '#features/events/events.dto';
 import { ListWinnersQuery, WINNER_CURSOR } from '#features/lottery/lottery.dto';
-import { ListTicketsQuery } from '#features/lottery/tickets.dto';
 import {
   CompoundingCallsQuery,
   DepositCallsQuery,
@@ -34,10 +33,8 @@ import {
 } from '#features/payments/calls.dto';
 import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
 import { CirclePaymentQuery, OpenCircleQuery } from '#features/circles/circle-calls.dto';
-import { ListStrayDepositsQuery } from '#features/payments/stray-deposits.dto';
 import { ExportQuery } from '#features/people/people.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
-import { ListPositionsQuery } from '#features/positions/positions.dto';
 import {
   ListTransactionsQuery,
   TRANSACTION_CURSOR,
@@ -48,10 +45,20 @@ type Query = Record<string, unknown>;
 type Dto = new () => object;
 
 const OF_THE_SERVICE: Dto[] = [
-  ...[CompoundingCallsQuery, DepositCallsQuery, EventsQuery, ListPoolsQuery, ListPositionsQuery],
-  ...[ListTicketsQuery, ListTransactionsQuery, ListWinnersQuery],
-  ...[CirclePaymentQuery, ExportQuery, OpenCircleQuery],
-  ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
+  CirclePaymentQuery,
+  CompoundingCallsQuery,
+  DepositCallsQuery,
+  DrawCallsQuery,
+  EventsQuery,
+  ExportQuery,
+  ListPoolsQuery,
+  ListTransactionsQuery,
+  ListWinnersQuery,
+  OpenCircleQuery,
+  PageQuery,
+  TakeBackQuery,
+  TicketCallsQuery,
+  WithdrawCallsQuery,
 ];
 
 /** Fields with what a module may add to them. */

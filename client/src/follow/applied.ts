@@ -8,8 +8,8 @@ type Rule<Name extends Topic> = (start: Start, event: EventPayload<Name>) => Sta
 const nothing = (start: Start): Start => start;
 
 /**
- * Events of other topics do not carry what is shown: of a new pool its members, of a yield how much is whose, of a draw
- * how many tickets have won, and so on. What is shown is then read again.
+ * Other topics have no rule, because their events do not carry all that is shown, such as the members of a new pool, the
+ * shares of a yield, or the number of tickets that won a draw. What is shown is then read again.
  */
 const RULES: { readonly [Name in Topic]?: Rule<Name> } = {
   'deposit.submitted': change.submitted,

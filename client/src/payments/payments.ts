@@ -42,7 +42,7 @@ const TAKE_BACK_MS = 5_000;
 
 /** What this account pays: what is under way, and what became of the last ones. */
 export class Payments {
-  /** What the service is asked about, so that each is asked about once. */
+  /** Payments whose arrival is being polled, so that each is polled only once. */
   private readonly settling = new Set<string>();
   private readonly running = new Map<string, Running>();
   private readonly listed: Listed;

@@ -30,7 +30,10 @@ const MAX_HEADER_LENGTH = 1024;
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
-  /** By controller, then by handler. Kept because reading their metadata takes longer than everything else here. */
+  /**
+   * By controller, then by handler: classes that are no HTTP controllers, such as gateways, share inherited methods.
+   * Kept because reading their metadata takes longer than everything else here.
+   */
   private readonly open = new Map<unknown, Map<unknown, boolean>>();
 
   constructor(

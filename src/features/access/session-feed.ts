@@ -53,7 +53,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    // It may be connecting now.
+    // The poll under way may still open a connection.
     void this.loop.stop().then(() => this.close());
     this.close();
   }

@@ -25,7 +25,7 @@ interface Watch {
   onEnd: (why: SessionEnd) => void;
 }
 
-/** Whether a session is ended by one of these. */
+/** Whether one of the endings ends a session: its own, or that of all sessions of its user. */
 function endedBy(endings: Ending[]): (session: Session) => boolean {
   const sessions = new Set(endings.map(({ sessionId }) => sessionId));
   const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
@@ -48,8 +48,8 @@ export class Sessions {
     private readonly feed: SessionFeed,
   ) {
     feed.onEndings((endings) => {
-      this.forget(endings);
       const isEnded = endedBy(endings);
+      this.forget(isEnded);
       for (const { session, onEnd } of [...this.watches]) if (isEnded(session)) onEnd('session_ended');
     });
   }
@@ -96,7 +96,7 @@ export class Sessions {
   /** Ends this session at once here, and within a second at every other process. */
   async end({ sessionId, userId, exp }: Session): Promise<void> {
     await this.database.write(END_SESSION, { sessionId, user: userId, exp });
-    this.forget([{ sessionId, userId }]);
+    this.forget((session) => session.sessionId === sessionId);
   }
 
   /** Ends every session of the user that began before this is committed. */
@@ -107,7 +107,7 @@ export class Sessions {
 
   /** All sessions of the user have ended in the database: here at once, elsewhere within a second. */
   ended({ userId }: Pick<Session, 'userId'>): void {
-    this.forget([{ sessionId: null, userId }]);
+    this.forget((session) => session.userId === userId);
   }
 
   /** Whether every session that ended more than 0.7 s ago is known to have ended. */
@@ -142,8 +142,7 @@ export class Sessions {
   }
 
   /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */
-  private forget(endings: Ending[]): void {
-    const isEnded = endedBy(endings);
+  private forget(isEnded: (session: Session) => boolean): void {
     for (const known of this.known.values())
       if (isEnded(known.session)) {
         known.endings++;

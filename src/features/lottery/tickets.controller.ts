@@ -1,12 +1,12 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { JsonText } from '#platform/answers/json-text';
-import { Page } from '#platform/answers/pagination';
+import { Page, PageQuery } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { LIST_TICKETS } from './lottery.sql';
-import { DrawEntry, ListTicketsQuery } from './tickets.dto';
+import { DrawEntry } from './tickets.dto';
 
 /** Separate from the lottery's other endpoints, which settings open to callers without a token. */
 @Controller('lottery/me')
@@ -24,7 +24,7 @@ export class TicketsController {
   })
   async list(
     @CurrentUser() { address: caller }: AuthenticatedUser,
-    @Query() query: ListTicketsQuery,
+    @Query() query: PageQuery,
   ): Promise<Page<DrawEntry>> {
     const { page, limit } = query;
     const { data, total } = (await this.database.read(LIST_TICKETS, {

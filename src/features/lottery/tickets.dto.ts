@@ -1,10 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AMOUNT } from '#values/rules';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
-import { PageQuery } from '#platform/answers/pagination';
 import { CONTRACT, COUNT, DRAW_ID, EXACT, MOVING_ON } from './lottery.dto';
-
-export class ListTicketsQuery extends PageQuery {}
 
 const DUE = ['claim', 'refund', ...MOVING_ON] as const;
 

@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Address } from 'viem';
-import { type Page, pageOf } from '#platform/answers/pagination';
+import { type Page, PageQuery, pageOf } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { ApiData } from '#platform/openapi/api-docs';
 import { statement } from '#platform/postgres/statement';
@@ -9,7 +9,7 @@ import { KNOWN_CHAIN } from '#ledger/chain/chain.sql';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { withdraw } from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
-import { ListStrayDepositsQuery, StrayDepositItem } from './stray-deposits.dto';
+import { StrayDepositItem } from './stray-deposits.dto';
 
 /** What an account still has in a contract under an id that no pool of the contract has. */
 interface StrayDeposit {
@@ -65,7 +65,7 @@ export class StrayDepositsController {
   })
   async list(
     @CurrentUser() { address }: AuthenticatedUser,
-    @Query() query: ListStrayDepositsQuery,
+    @Query() query: PageQuery,
   ): Promise<Page<StrayDepositItem>> {
     const { page, limit } = query;
     const row = await this.database.read(LIST_STRAY_DEPOSITS, {

@@ -1,9 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AMOUNT, STORED_ADDRESS } from '#values/rules';
-import { PageQuery } from '#platform/answers/pagination';
 import { ContractCall } from './calls.dto';
-
-export class ListStrayDepositsQuery extends PageQuery {}
 
 export class StrayDepositItem {
   @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract that has the money' })

@@ -3,7 +3,7 @@ import { statement } from '#platform/postgres/statement';
 import { isCompounding } from '#ledger/chain/chain.sql';
 import type { UpdatePoolRequest } from './pools.dto';
 
-/** What its owner may set of a pool, with the types of the columns. No column is ever null. */
+/** The settings that a pool's owner may change, with the types of their columns, which are never null. */
 const SETTINGS = { autoCompound: 'boolean' } as const satisfies Record<keyof UpdatePoolRequest, string>;
 const columnOf = (field: string): string =>
   field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -12,7 +12,7 @@ const forEach = (text: (field: string, column: string) => string): string =>
     .map((field) => text(field, columnOf(field)))
     .join(', ');
 
-/** SQL: these of the pool `p`, or of a cancelled one, as fields of its JSON. */
+/** SQL: the settings of the pool `p`, or of a cancelled one, as fields of its JSON. */
 export const settingsOf = (p: string): string => forEach((field, column) => `'${field}', ${p}.${column}`);
 
 const COLUMNS = forEach((_, column) => column);

@@ -104,7 +104,7 @@ export class PoolsController {
   @ApiData(UpdatedPool, {
     summary: 'Change the settings of a pool',
     description:
-      'For its owner. `autoCompound` says what the owner wants of the pool. Yield moves only for wallets that have said so on the chain, each for its own: `compounding` tells whether the owner has, and GET /pools/{id}/calls/compounding gives the call. A second time it is the same.',
+      'For its owner. `autoCompound` says what the owner wants of the pool. Yield moves only for wallets that have said so on the chain, each for its own: `compounding` tells whether the owner has, and GET /pools/{id}/calls/compounding gives the call. Idempotent.',
     errors: [400, 401, 403, 404, 413, 415],
   })
   update(

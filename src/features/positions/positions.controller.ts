@@ -1,10 +1,10 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { JsonText } from '#platform/answers/json-text';
-import type { Page } from '#platform/answers/pagination';
+import { type Page, PageQuery } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ListPositionsQuery, PositionItem } from './positions.dto';
+import { PositionItem } from './positions.dto';
 import { PositionsService } from './positions.service';
 
 @Controller()
@@ -30,10 +30,7 @@ export class PositionsController {
     list: true,
     errors: [400, 401],
   })
-  list(
-    @CurrentUser() user: AuthenticatedUser,
-    @Query() query: ListPositionsQuery,
-  ): Promise<Page<PositionItem>> {
+  list(@CurrentUser() user: AuthenticatedUser, @Query() query: PageQuery): Promise<Page<PositionItem>> {
     return this.positions.list(user, query);
   }
 }

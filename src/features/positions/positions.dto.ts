@@ -1,8 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AMOUNT, STORED_ADDRESS } from '#values/rules';
-import { PageQuery } from '#platform/answers/pagination';
-
-export class ListPositionsQuery extends PageQuery {}
 
 export class PositionItem {
   @ApiProperty({ format: 'uuid' }) poolId: string;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { JsonText } from '#platform/answers/json-text';
-import { Page } from '#platform/answers/pagination';
+import { Page, type PageQuery } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { ListPositionsQuery, PositionItem } from './positions.dto';
+import type { PositionItem } from './positions.dto';
 import { LIST_POSITIONS, POOL_POSITION } from './positions.sql';
 
 /** What the caller holds, as the contracts count it. */
@@ -23,7 +23,7 @@ export class PositionsService {
   }
 
   /** Positions in every pool that the caller ever paid into, newest pool first. */
-  async list(caller: AuthenticatedUser, query: ListPositionsQuery): Promise<Page<PositionItem>> {
+  async list(caller: AuthenticatedUser, query: PageQuery): Promise<Page<PositionItem>> {
     const { page, limit } = query;
     const parameters = { caller: caller.address, limit, offset: (page - 1) * limit };
     const row = await this.database.read(LIST_POSITIONS, parameters);

@@ -24,8 +24,8 @@ const STOP_MS = 4000;
 /**
  * Turns events into deliveries, which are kept for seven days. Each event gets a few at once, and the rest of its
  * webhooks, a crowd, waits for its turn, so the next event waits for no crowd. Each subject (a pool, or everyone) has its
- * turn, so that the crowd of one delays that of another by one share. Every process does this; what each statement does
- * is stored with the place that it has come to.
+ * turn, so that the crowd of one delays that of another by one share. Every process does this; each statement stores its
+ * deliveries together with the cursor that it has reached.
  */
 @Injectable()
 export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {

@@ -26,7 +26,7 @@ import type {
 
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-/** How long the secret before signs too. */
+/** How long the previous secret also signs. */
 const OVERLAP = '24 hours';
 
 /**
@@ -35,7 +35,7 @@ const OVERLAP = '24 hours';
  */
 const EVENT_ID = `lpad(to_hex(outbox_xid(pg_current_xact_id())::text::bigint), 12, '0') || '-000000000000-0000'`;
 
-/** Its owner knows why, so how it failed before counts no more. */
+/** Disabled by its owner, so earlier failures no longer count. */
 const DISABLED = { status: 'DISABLED', failures: 0, failingSince: null, lastError: null } as const;
 
 /** A time that is still to come. `-infinity` is no Date. */
@@ -52,7 +52,7 @@ const itemOf = (webhook: Webhook): WebhookItem => ({
   failures: webhook.failures,
   failingSince: webhook.failingSince?.toISOString() ?? null,
   lastError: webhook.lastError,
-  // To others something is sent at any time, or nothing.
+  // Webhooks of other statuses are sent to at any time, or never.
   retryAt: ['UNVERIFIED', 'PAUSED'].includes(webhook.status) ? coming(webhook.retryAt) : null,
   pending: webhook.pending,
   isFull: webhook.isFull,
@@ -155,7 +155,7 @@ export class WebhooksService {
   }
 
   /**
-   * The secret before signs beside the new one for a while, the one before that no more.
+   * The previous secret also signs for a while; the one before it no longer does.
    * @throws ApiError 404
    */
   rotate(session: Session, text: string): Promise<RotatedSecret> {

@@ -25,7 +25,7 @@ export interface AdaptedEvent {
 /** What the indexer knows of the contracts of one kind. */
 export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views' | 'calls'> {
   className: string;
-  /** The contract as whose events `verify` compares these, or `class X` if only that class knows their meaning. */
+  /** The class as which `verify` compares its events, or `class X` if only that class knows their meaning. */
   verifiedAs: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;

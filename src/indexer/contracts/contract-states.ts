@@ -25,7 +25,7 @@ export class ContractStates {
   /** The contracts that the cursor stands for. */
   following: string[];
   readonly apart = new Map<string, Apart>();
-  /** By contract, the cursor's block when it was quarantined: the trouble is behind it, wherever the contract stands. */
+  /** By contract, the cursor's block when it was quarantined. What broke it is in a later block. */
   readonly quarantinedAt = new Map<string, number>();
   /** By contract, the topics of unread logs that this process has reported since it began to lead. */
   readonly passed = new Map<string, Set<string>>();

@@ -17,7 +17,7 @@ export class CallReverted extends Error {}
 export class ChainUnavailable extends Error {}
 
 /**
- * Calls a node by JSON-RPC over HTTP. Only through this the API sends requests of its own. They go to the configured
+ * Calls a node by JSON-RPC over HTTP. The API sends its own requests only through this class. They go to the configured
  * endpoints only: redirects are refused, and no address in an answer is followed. The time and size of answers are
  * limited, even if a body comes byte by byte.
  */

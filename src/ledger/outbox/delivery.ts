@@ -41,7 +41,7 @@ export const SetAsideRule = { tries: 6, unavailableSeconds: 600 } as const;
 /** Events handled again between two looks at what is new. */
 const AGAIN = 100;
 
-/** What Prometheus learns of the consumers of this process. */
+/** Metrics of the consumers of this process. */
 @Injectable()
 export class ConsumerMetrics {
   constructor(
@@ -72,7 +72,7 @@ export class Delivery {
   private stopping = false;
   /** How many events the handler gets at once while none is suspected. */
   private size: number;
-  /** Names the present hold. */
+  /** Identifies the current hold. */
   private holder = '';
   private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
   private heldSince = 0;
@@ -126,7 +126,7 @@ export class Delivery {
   }
 
   private async deliver(askedAgain: boolean, failingSeconds: number): Promise<boolean> {
-    // If the hold is not extended once, the next time may still be early enough.
+    // If an extension fails, the next one may still be in time.
     const holding = new Loop(
       () => this.prolong(),
       () => PROLONG_MS,
@@ -178,14 +178,7 @@ export class Delivery {
 
   /** @returns whether there may be more for this process */
   private async handleRows(): Promise<boolean> {
-    const { xid, position, item } = this.state;
-    const rows = await this.database.readAll(READ_OUTBOX, {
-      xid,
-      position,
-      item,
-      rows: ROWS,
-      events: EVENTS,
-    });
+    const rows = await this.database.readAll(READ_OUTBOX, { ...this.state, rows: ROWS, events: EVENTS });
     for (const row of rows) if (!(await this.handleRow(row))) return false;
     return rows.length > 0;
   }
@@ -247,12 +240,12 @@ export class Delivery {
     }
   }
 
-  /** Also if it is not certain that no other process has taken the consumer. */
+  /** Whether no further event may be handled: the process stops, or another may have taken the consumer. */
   private get mustStop(): boolean {
     return this.stopping || this.lost || performance.now() - this.heldSince >= HELD_MS;
   }
 
-  /** What is before the place has been handled, by this many events. */
+  /** Moves the cursor past events, of which the handler has handled this many. */
   private advance(to: OutboxCursor, events: number): void {
     const { suspects } = this.state;
     this.state =

@@ -66,7 +66,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     return this.instance;
   }
 
-  /** NestJS hands over the `config` of all other routes. */
+  /** Passes the `config` of a route on to Fastify, as NestJS does for routes of a single method. */
   override all(...args: unknown[]): unknown {
     if (args.length > 2) return super.all(...(args as [never]));
     const [path, handler] = args as [string, object];

@@ -88,7 +88,7 @@ export interface SettingFacts extends Facts {
   form: string;
 }
 
-/** @throws Error for a setting without `@Setting`, or of whose values neither that nor a rule tells the form */
+/** @throws Error if a setting has no `@Setting`, or neither that nor its rules describe the form of its values */
 export const factsOf = (area: AreaClass): SettingFacts[] =>
   namesOf(area).map((name) => {
     const facts = Reflect.getMetadata(KEY, area.prototype as object, name) as

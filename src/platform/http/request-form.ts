@@ -3,14 +3,11 @@ import type { IncomingMessage, Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { ApiError, namedError } from '#platform/errors/errors';
 
-type Done = (error?: Error | null) => void;
+type Done = (error?: Error) => void;
 
-/** A hook of Fastify. What is wrong with a request's target and Host, whatever it asks for. */
-export const checkTarget = (
-  { originalUrl, raw }: FastifyRequest,
-  _reply: unknown,
-  done: (error?: Error) => void,
-): void => done(isDecodable(originalUrl) ? hostProblem(raw) : malformedPath());
+/** A hook of Fastify that refuses a request whose path or Host is invalid, whatever it asks for. */
+export const checkTarget = ({ originalUrl, raw }: FastifyRequest, _reply: unknown, done: Done): void =>
+  done(isDecodable(originalUrl) ? hostProblem(raw) : malformedPath());
 
 const malformedPath = (): Error =>
   new ApiError(400, 'Validation failed', {
@@ -98,7 +95,7 @@ function onceBegun(raw: IncomingMessage, done: Done): void {
   const decide = (): void => {
     for (const event of EVENTS) raw.off(event, decide);
     if (raw.complete && raw.readableLength === 0) forgetBody(raw);
-    const left = raw.destroyed && !raw.complete ? new Error('request ended by its client') : null;
+    const left = raw.destroyed && !raw.complete ? new Error('request ended by its client') : undefined;
     // A stream can flow to the parser only from the turn on that follows its last `readable` listener.
     setImmediate(() => done(left));
   };

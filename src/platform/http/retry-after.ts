@@ -1,7 +1,7 @@
 /**
- * Seconds for which an answer asks to be left alone (RFC 9110): so many, or until a date in GMT, which counts by the
- * clock of the one who answers where it says it.
- * @returns undefined if it does not say
+ * Seconds to wait before the next request, by a Retry-After header (RFC 9110): a number, or a date in GMT, which is
+ * compared with the Date header, or with the clock of this process if there is none.
+ * @returns undefined if the header is missing or invalid
  */
 export function retryAfterOf(
   value: string | null | undefined,
@@ -10,11 +10,7 @@ export function retryAfterOf(
 ): number | undefined {
   const text = value ?? '';
   const begin = Date.parse(date ?? '') || Date.now();
-  const isDate = text.endsWith('GMT');
-  const seconds = /^\d+(\.\d+)?$/.test(text)
-    ? Number(text)
-    : isDate
-      ? (Date.parse(text) - begin) / 1000
-      : NaN;
+  const isNumber = /^\d+(\.\d+)?$/.test(text);
+  const seconds = isNumber ? Number(text) : text.endsWith('GMT') ? (Date.parse(text) - begin) / 1000 : NaN;
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), mostSeconds);
 }

@@ -8,7 +8,7 @@ import { RouteLimits, isNamed } from './route-limits';
 @Module({ providers: [RateLimitStorage], exports: [RateLimitStorage] })
 class RateLimitStorageModule {}
 
-/** For a ThrottlerGuard in a module. The limits of the routes need no guard. */
+/** Options of a ThrottlerGuard in a module. The limits of the routes need no guard. */
 const forGuards = (
   { RATE_LIMIT_WINDOW, RATE_LIMIT_GENERAL, RATE_LIMIT_AUTH }: LimitsSettings,
   storage: RateLimitStorage,

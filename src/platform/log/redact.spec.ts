@@ -41,7 +41,7 @@ describe('redact', () => {
     }
   });
 
-  // Of the processor, so that a busy machine does not count. What backtracks would take many times as long.
+  // Measures CPU time, so that a busy machine does not matter. Backtracking would take many times as long.
   it('takes time in proportion to the text', () => {
     const begun = process.cpuUsage();
     for (const part of ['http://"', 'http://a:', 'a,', '.', '@', '[', 'http://a,', 'eyJ.', '0x'])

@@ -10,7 +10,7 @@ const FIRST_MS = 1000;
 const MOST_DOUBLINGS = 4;
 /** After this time without a slow call it counts as new. */
 const FORGET_MS = 60_000;
-/** Reads, and parties, that are remembered, and characters of each read. */
+/** Reads, and also parties, that are remembered at most, and characters of each read. */
 export const MOST_REMEMBERED = 10_000;
 const KEY_LENGTH = 200;
 

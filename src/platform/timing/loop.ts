@@ -10,7 +10,7 @@ export class Loop {
   /**
    * @param work may fail: it is repeated all the same
    * @param wait milliseconds from the end of a turn to the next; it is passed whether that turn failed
-   * @param outage logs failures, but for those of a turn that `stop` has met; without it none
+   * @param outage logs failures, except for that of a turn during which `stop` was called; if left out, none is logged
    */
   constructor(
     private readonly work: () => unknown,
@@ -28,7 +28,7 @@ export class Loop {
     this.running = this.repeat();
   }
 
-  /** Ends the wait, or has none after the turn that is under way. */
+  /** Ends the wait. During a turn, the next one follows without a wait. */
   hurry(): void {
     this.woken.abort();
   }

@@ -43,7 +43,8 @@ export class QueryParametersGuard implements CanActivate {
     if (context.getType() !== 'http') return true;
     const handler = context.getHandler();
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (!this.known.has(handler)) this.known.set(handler, parametersOf(request));
+    const { target } = request.routeOptions.config;
+    if (!this.known.has(handler)) this.known.set(handler, target && namesOf(target));
     const known = this.known.get(handler);
     if (!known) return true;
     const query = request.query as Record<string, unknown>;
@@ -63,12 +64,6 @@ const unknown = (names: string[], known: Set<string>): Error =>
   validationFailed(
     ...names.filter((name) => !known.has(name)).map((field) => ({ field, message: 'unknown parameter' })),
   );
-
-/** What the handler of a request knows. */
-function parametersOf({ routeOptions }: FastifyRequest): Set<string> | undefined {
-  const { target } = routeOptions.config;
-  return target && namesOf(target);
-}
 
 /** Undefined for a handler that accepts everything. */
 function namesOf({ controller, handler, method }: RouteTarget): Set<string> | undefined {

@@ -132,7 +132,7 @@ export function provideConstraints(app: INestApplication): () => void {
   return () => void applications.splice(applications.indexOf(find), 1);
 }
 
-/** Remembers, because class-validator asks at each request, and not finding a provider costs an exception. */
+/** Results are remembered, because class-validator asks at each request, and a missing provider costs an exception. */
 function finderIn(providers: ModuleRef): Find {
   const found = new Map<unknown, unknown>();
   return (type) => {

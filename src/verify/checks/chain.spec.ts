@@ -9,16 +9,16 @@ const REFERENCE = `0x${'1b'.repeat(20)}`;
 const idOf = (n: number): string => `00000000-0000-7000-8000-00000000000${n}`;
 const accountOf = (n: number): string => `0x${`${n}`.repeat(40)}`;
 const ACCOUNTS = [1, 2, 3, 4].map(accountOf);
-/** A vault is asked about none of its accounts. */
+/** No question is about accounts of a vault. */
 const POOLS = [
   { id: idOf(1), contract: VAULT, others: { name: '1', isNamed: true, balance: null, total: null } },
   { id: idOf(2), contract: REFERENCE, others: null },
   { id: idOf(3), contract: VAULT, others: { name: '2', isNamed: true, balance: null, total: null } },
 ];
 
-it('all accounts of pools are asked about, whatever pools they stand beside', async () => {
+it('requests the balances of all accounts, whichever other pools are in their batch', async () => {
   const asked = new Map<string, number>();
-  // The ledger, by the rules of its two statements: so many pools, and so many accounts of all of them together.
+  // The two statements of the ledger, with their limits: one of pools, one of accounts of all pools together.
   const look = {
     column: (_text: string, after: string, limit: number) =>
       Promise.resolve(

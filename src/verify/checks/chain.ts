@@ -26,8 +26,8 @@ const QUERY_CANCELED = '57014';
 const poolOf = (value: string): string => value.split(' ')[0];
 
 /**
- * Compares the next values of pools after one, in the order of pools and accounts, with the contracts' own at the
- * ledger's block. Pools whose ledger takes too long are left out. @param limit of pools. @throws NotComparable
+ * Compares the next values of pools, in the order of pools and accounts, with those of the contracts at the ledger's
+ * block. Pools whose ledger takes too long are left out. @param limit of pools. @throws NotComparable
  */
 export async function comparePoolsAtChain(look: Look, after: string, limit: number): Promise<Part> {
   const ids = await look.column(NEXT_POOLS, poolOf(after), limit);
@@ -53,7 +53,7 @@ async function compareNext(look: Look, ids: string[], after: string): Promise<st
   let last: string | null | undefined;
   await compareHoldings(look, ids, [after, most, null], (all, rows) => {
     all.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-    // So many accounts are loaded at most, and some contracts are not asked about theirs.
+    // The number of loaded accounts is limited, and some contracts have no function that returns a balance.
     const loaded = rows.flatMap(({ id, holders }) => holders.map(({ account }) => `${id} ${account}`)).sort();
     const ends = [all[most - 1]?.id, loaded[most - 1]].filter((end) => end !== undefined);
     // What differs is asked for again, by itself.
@@ -114,14 +114,14 @@ export async function compareSeqs(look: Look, contracts: string[]): Promise<void
 
 interface Asked<Row> {
   asked: Row[];
-  /** With the keys to ask for it again. */
+  /** With the keys by which to compare again. */
   differing: (Doubt & { key: string })[];
 }
 
 /**
- * Asks again for what differs, each time as it is stored then.
- * @param compare gets the keys to ask for again, undefined for all
- * @returns what was asked at first, and what always differed
+ * Compares again what differs, each time with the ledger as it is then.
+ * @param compare gets the keys to compare again, undefined for all
+ * @returns everything that was compared at first, and what differed each time
  */
 export async function certain<Row>(
   look: Look,

@@ -15,7 +15,7 @@ interface Compared<T> {
 /** Pools that changed meanwhile are counted again, until so few are left that one statement can count them. */
 const FEW_CHANGED_POOLS = 2000;
 const MAX_ROUNDS = 5;
-/** Deposits and cancelled pools that are told of at once. */
+/** Deposits and cancelled pools that one run reports at most. */
 const MOST_UNPAID = 10_000;
 
 /** The derived columns of pools, and the rows of their ledger. */
@@ -70,7 +70,7 @@ async function compare(look: Look, sums: Sums, parameter: unknown): Promise<void
   await look.report(sums.table, found, () => look.client.query(repairSums(sums), [parameter]));
 }
 
-/** What addresses have paid and own, and what is kept for their indexed memberships. */
+/** Sums of payments and pools of addresses, and the rows for their indexed memberships. */
 export async function compareAddresses(look: Look, addresses: string[]): Promise<void> {
   const { client } = look;
   look.findings.count('addresses', addresses.length);
@@ -84,13 +84,13 @@ export async function compareAddresses(look: Look, addresses: string[]): Promise
   });
 }
 
-/** What contracts call pools, which `replay` makes anew, and which of them are one. */
+/** The names that contracts give to pools, which `replay` rebuilds, and the contracts that are a single pool. */
 export async function compareNames(look: Look): Promise<void> {
   await look.report('chain_contracts', await look.rows<Value>(COMPARE_POOLS));
   await look.report('pool_names', await look.rows<Value>(COMPARE_NAMES));
 }
 
-/** What is kept of unpaid deposits and cancelled pools. Only the former can be mended: a person looks at the others. */
+/** Hashes submitted for unpaid deposits, which a repair removes, and cancelled pools, which are left to a person. */
 export async function compareUnpaid(look: Look): Promise<void> {
   const found = await look.rows<Value & { kind: string }>(pools.COMPARE_UNPAID, MOST_UNPAID);
   const [told, cancelled] = ['submissions', 'cancelled_pools'].map((kind) =>
@@ -102,7 +102,7 @@ export async function compareUnpaid(look: Look): Promise<void> {
   await look.report('cancelled_pools', cancelled);
 }
 
-/** @param keys contracts and ids of draws, a blank between the two */
+/** @param keys contracts and ids of draws, separated by a blank */
 export async function compareDraws(look: Look, keys: string[]): Promise<void> {
   const { client, findings } = look;
   type Draw = Value & { table: string; contract: string; drawId: string };

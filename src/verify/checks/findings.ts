@@ -15,7 +15,7 @@ export interface Difference {
 
 /** A wrong value that only people can judge. */
 export interface Doubt extends Omit<Difference, 'mended'> {
-  /** Of which pools and draws nothing is derived anew until they have; '*' for all. */
+  /** Pools and draws of which nothing is derived again until they have; '*' for all. */
   subjects: string[];
 }
 

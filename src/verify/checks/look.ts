@@ -3,7 +3,7 @@ import type { AskedChain } from '#verify/contract/holdings';
 import { mending } from './connection';
 import type { Findings } from './findings';
 
-/** A stored value that differs from the one counted anew. */
+/** A stored value that differs from the recounted one. */
 export interface Value {
   id: string;
   column: string;
@@ -11,7 +11,7 @@ export interface Value {
   recount: string | null;
 }
 
-/** What of a check is done: the place to go on after, null at the end, and how many rows that were. */
+/** The result of a step: the position to continue after, null at the end, and the number of rows. */
 export interface Part {
   last: string | null;
   rows: number;
@@ -29,11 +29,11 @@ interface Options {
   /** Whether a chain was read, so that its events must explain the ledger. */
   hasEvents: boolean;
   signal: AbortSignal;
-  /** Undefined: nothing is asked. */
+  /** Undefined: do not compare with the chain. */
   chain?: AskedChain;
-  /** About how many values of pools the chain is asked for at once. */
+  /** The approximate number of values of pools in one request to the chain. */
   values: number;
-  /** Gets the rows of a comparison that takes long. */
+  /** Receives the progress of a long comparison. */
   advance: (rows: number) => void;
 }
 
@@ -43,7 +43,7 @@ const TARGET_MS = 250;
 /** The run was stopped before its end. */
 export class Stopped extends Error {}
 
-/** What checks compare on, what they note of differences, and what one of them leaves to another. */
+/** What checks share: a connection, the findings, and results that later checks need. */
 export class Look {
   readonly mode: Options;
   /** Contracts that do not say how many events they have. */
@@ -98,8 +98,8 @@ export class Look {
   }
 
   /**
-   * Goes on until the end, by as many rows at once as take about as long as they should.
-   * @param next goes on after a place. @returns the next place, or nothing at the end
+   * Takes steps until the end. The number of rows in a step follows from the time that the steps before took.
+   * @param next takes the step after a position. @returns the next position, or nothing at the end
    */
   async goOn<Place>(
     first: Place,

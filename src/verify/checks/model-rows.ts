@@ -1,27 +1,27 @@
 import type { Look, Value } from './look';
 
-/** As text, by the names of columns. */
+/** Values as text, by the names of columns. */
 export type Row = Record<string, string | null>;
 
-/** A table whose rows a model makes: by which columns they are known, and what is compared. */
+/** A table whose rows a model makes: the columns of its key, and those that are compared. */
 export interface Made {
   key: readonly string[];
   columns: readonly string[];
 }
 
-/** Tables that one model makes, and SQL for which rows of table `t` it makes by some parameters. */
+/** The tables of one model, and an SQL condition with parameters for the rows of table `t` that it makes. */
 export interface Model<Table extends string> {
   tables: Record<Table, Made>;
   of: string;
 }
 
-/** Rows that are sent at once. */
+/** Rows in one statement. */
 const ROWS_PER_INSERT = 5000;
 
 export const namesOf = <Table extends string>({ tables }: Model<Table>): Table[] =>
   Object.keys(tables) as Table[];
 
-/** @returns what differs of the rows that should be there, by table */
+/** @returns the differences from the rows that should be stored, by table */
 export async function compareRows<Table extends string>(
   look: Look,
   model: Model<Table>,
@@ -45,7 +45,7 @@ export async function compareRows<Table extends string>(
   return found;
 }
 
-/** Writes the rows again. */
+/** Replaces the stored rows. */
 export async function writeRows<Table extends string>(
   { client }: Look,
   model: Model<Table>,

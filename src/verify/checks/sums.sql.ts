@@ -9,19 +9,19 @@ import {
   sums,
 } from './pools.sql';
 
-/** Sums to which requests add, each writer in rows of its own. */
+/** Sums to which requests add. Each writer has separate rows. */
 export interface Sums {
   table: string;
-  /** What a sum is of, beside its writer. */
+  /** The key of a sum, without its writer. */
   keys: readonly string[];
   /** Zero where there is no row. */
   columns: readonly string[];
-  /** SQL: the sums by the ledger, and which rows of the table are about the same ones. */
+  /** SQL: the sums according to the ledger, and the condition for the same sums in the table. */
   recount: string;
   of: string;
   /** SQL: the names of a sum in reports. */
   id: string;
-  /** The column of the writer, and the function that tells who writes. */
+  /** The column of the writer, and the function that names the current one. */
   writer: readonly [column: string, name: string];
 }
 

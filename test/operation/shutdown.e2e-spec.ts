@@ -57,6 +57,11 @@ function hold(milliseconds: number): () => void {
 describe('draining', () => {
   const app = new TestApp();
   let port: number;
+  /** The number of connections that the server has accepted. */
+  const open = () =>
+    new Promise<number>((resolve) => {
+      app.nest.getHttpServer().getConnections((_error, count) => resolve(count));
+    });
 
   beforeEach(async () => {
     await app.start();
@@ -146,11 +151,12 @@ describe('draining', () => {
     const late = await Promise.all([Connection.open(port), Connection.open(port)]);
     late[0].send('/health/live');
     await late[0].answered();
+    await until(async () => (await open()) === 2);
     const server = app.nest.getHttpServer();
-    const close = server.close.bind(server);
-    jest.spyOn(server, 'close').mockImplementation((callback) => {
+    const closeIdle = server.closeIdleConnections.bind(server);
+    jest.spyOn(server, 'closeIdleConnections').mockImplementationOnce(() => {
       for (const connection of late) connection.send('/health/live');
-      return close(callback);
+      closeIdle();
     });
     await drain(app.nest, 0);
     await until(() => late.every(({ closed }) => closed));
@@ -162,10 +168,6 @@ describe('draining', () => {
     stuck.write(
       'POST /auth/nonce HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     );
-    const open = () =>
-      new Promise<number>((resolve) => {
-        app.nest.getHttpServer().getConnections((_error, count) => resolve(count));
-      });
     await until(async () => (await open()) === 1);
     const cut = hold(GRACE_MS);
     const drained = drain(app.nest, 0);

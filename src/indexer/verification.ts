@@ -13,16 +13,22 @@ import { AgreedChain } from './verifying/agreed-chain';
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;
 
-/** The endpoints of RPC_URL, for the command. */
+/** The endpoints of RPC_URL, for the command. As it asks about an old block, each has RPC_TIMEOUT for an answer. */
 export const endpointsOf = ({
   RPC_URL,
   RPC_AGREE,
   RPC_REQUESTS_PER_SECOND,
-}: Pick<IndexerSettings, 'RPC_URL' | 'RPC_AGREE' | 'RPC_REQUESTS_PER_SECOND'>): AgreedChain => {
+  RPC_TIMEOUT,
+}: Pick<
+  IndexerSettings,
+  'RPC_URL' | 'RPC_AGREE' | 'RPC_REQUESTS_PER_SECOND' | 'RPC_TIMEOUT'
+>): AgreedChain => {
   const nothing = (): undefined => undefined;
   const endpoints = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND);
   return new AgreedChain(
-    endpoints.map((each) => new WatchedEndpoint(each, [], nothing, nothing)),
+    endpoints.map(
+      (each) => new WatchedEndpoint({ ...each, historyMs: RPC_TIMEOUT * 1000 }, [], nothing, nothing),
+    ),
     RPC_AGREE,
     false,
   );

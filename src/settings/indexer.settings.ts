@@ -84,7 +84,7 @@ export class IndexerSettings extends ChainSettings {
   RPC_REQUESTS_PER_SECOND?: number[];
 
   @Setting(
-    'Seconds that an endpoint has for an answer about final blocks. It first has 2.5 for one about the latest blocks.',
+    'Seconds that an endpoint has for an answer about final blocks, and to `verify`. It first has 2.5 for one about the latest blocks.',
     { readBy: ['indexer'] },
   )
   @Integer()

@@ -197,7 +197,7 @@ describe('if the first of three endpoints lies', () => {
   afterAll(() => Promise.all(nodes.map((node) => node.stop())));
   afterEach(() => nodes.forEach((node) => (node.faults = {})));
   const chainOf = (some: RpcNode[]): AgreedChain =>
-    endpointsOf({ RPC_URL: some.map(({ url }) => url).join(), RPC_AGREE: 1 });
+    endpointsOf({ RPC_URL: some.map(({ url }) => url).join(), RPC_AGREE: 1, RPC_TIMEOUT: 60 });
   const asking = (some: RpcNode[]): Promise<VerifyReport> => scene.verify(false, chainOf(some));
 
   it.each<[string, Faults]>([
@@ -206,7 +206,9 @@ describe('if the first of three endpoints lies', () => {
     ['amounts', liars.amounts()],
   ])('about %s, the two others are believed; without the third endpoint none is', async (_, faults) => {
     nodes[0].faults = faults;
+    const timeouts = jest.spyOn(AbortSignal, 'timeout');
     expect(await asking(nodes)).toMatchObject({ complete: true, differences: {} });
+    expect([...new Set(timeouts.mock.calls.flat())]).toEqual([60_000]);
     const two = await asking(nodes.slice(0, 2));
     expect(two).toMatchObject({ differences: {}, notChecked: ['chain: the endpoints do not agree'] });
   });

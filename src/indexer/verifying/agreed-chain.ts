@@ -120,7 +120,10 @@ export class AgreedChain implements CappedChain {
 
   private async settled(endpoint: WatchedEndpoint, calls: Call[]): Promise<unknown[] | Error> {
     try {
-      const answers = await endpoint.source.rpc.settled(calls, this.inRounds ? 0 : undefined);
+      const { rpc } = endpoint.source;
+      const answers = await (this.inRounds
+        ? rpc.settled(calls, 0)
+        : rpc.settled(calls, undefined, 'other', rpc.historyMs));
       if (!this.inRounds) endpoint.agreed();
       return answers;
     } catch (error) {

@@ -22,7 +22,7 @@ export class Operators {
     return urlAs(this.bench.database.url, 'operator');
   }
   private get settings(): ReturnType<typeof indexerSettings> {
-    return indexerSettings(this.bench.database.url, { ...this.bench.settings() });
+    return indexerSettings(this.bench.database.url, { ...this.bench.settings(), RPC_TIMEOUT: '60' });
   }
 
   verify(repair = false): Promise<VerifyReport> {

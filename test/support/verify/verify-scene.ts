@@ -26,7 +26,12 @@ export const verify = (
 
 /** The command's report about a database and this node's chain. */
 export const verifyChain = (databaseUrl: string, rpcUrl: string): Promise<VerifyReport> => {
-  const endpoints = endpointsOf({ RPC_URL: rpcUrl, RPC_AGREE: 1, RPC_REQUESTS_PER_SECOND: [] });
+  const endpoints = endpointsOf({
+    RPC_URL: rpcUrl,
+    RPC_AGREE: 1,
+    RPC_REQUESTS_PER_SECOND: [],
+    RPC_TIMEOUT: 60,
+  });
   return verify({ databaseUrl, repair: false, limit: 20, endpoints });
 };
 

@@ -18,7 +18,6 @@ import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
-import { WindowFill } from '#indexer/leading/window-fill';
 import { Rewind } from '#indexer/leading/rewind';
 import { PriceWatch } from '#indexer/background/price-watch';
 import { BlockProof } from '#indexer/proving/block-proof';
@@ -51,7 +50,6 @@ const PARTS = [
       new SequenceCheck(contracts, START_BLOCK, (contract) => adapters.of(contract)?.isNumbered ?? true),
   },
   Recovery,
-  WindowFill,
   LeadConnection,
 ];
 

@@ -1,4 +1,4 @@
-import type { Marks } from '#indexer/blocks/finality';
+import type { Marks } from '#indexer/reading/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { judgeMarks } from './marks';

@@ -1,4 +1,4 @@
-import type { Mark, Marks } from '#indexer/blocks/finality';
+import type { Mark, Marks } from '#indexer/reading/finality';
 import type { Tag } from '#indexer/reading/tags';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 

@@ -1,5 +1,5 @@
 import { type BlockBatch, type Plan } from '#indexer/reading/block-batch';
-import type { Marks } from '#indexer/blocks/finality';
+import type { Marks } from '#indexer/reading/finality';
 import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -30,22 +30,24 @@ export interface Readers {
   /** Those who are asked only if these disagree. */
   rest: () => WatchedEndpoint[];
   marks: Marks;
+  /** From this block on all headers are read; undefined for a contract apart, whose headers are not stored. */
+  finalized?: number;
 }
 
 /** The next range: no larger than those who are asked at first can read at once, nor than `most` blocks. */
 export function planFor(
-  { reader, contracts, first }: Readers,
+  { reader, contracts, first, finalized }: Readers,
   after: Pick<Block, 'number'>,
   upTo: number,
   most: number,
 ): Plan {
   const theirs = first.map((each) => each.about(contracts).mostBlocks);
-  return reader.about(contracts).plan(after, upTo, Math.min(most, ...theirs));
+  return reader.about(contracts).plan(after, upTo, { most: Math.min(most, ...theirs), finalized });
 }
 
 /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
 export async function readWith(readers: Readers, after: Block, upTo: number, most: number): Promise<Reading> {
-  const { reader, isAside, contracts, first, rest, marks } = readers;
+  const { reader, isAside, contracts, first, rest, finalized, marks } = readers;
   const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
     Promise.all(
       some.map((each) =>
@@ -60,7 +62,9 @@ export async function readWith(readers: Readers, after: Block, upTo: number, mos
   const asked = Date.now();
   const plan = planFor(readers, after, upTo, most);
   const early = hear(first, plan);
-  const batch = await usable(reader.about(contracts).read(after, upTo, plan.to - after.number));
+  const batch = await usable(
+    reader.about(contracts).read(after, upTo, { most: plan.to - after.number, finalized }),
+  );
   const actual = { ...plan, to: batch.to.number };
   const heard = await (actual.to === plan.to ? early : hear(first, actual));
   if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))

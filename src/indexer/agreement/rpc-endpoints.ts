@@ -4,11 +4,10 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import type { Marks } from '#indexer/blocks/finality';
+import type { Marks } from '#indexer/reading/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
-import type { Turn } from '#indexer/requests/budget';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
@@ -118,7 +117,9 @@ export class RpcEndpoints {
     const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
     const first = witnesses.slice(0, enough);
     const rest = (): WatchedEndpoint[] => witnesses.slice(enough);
-    return { reader, isAside: aside !== undefined, contracts, first, rest, marks: this.marks };
+    const { marks } = this;
+    const finalized = aside ? undefined : marks.finalized?.number;
+    return { reader, isAside: aside !== undefined, contracts, first, rest, marks, finalized };
   }
 
   /** The next range that would be read. */
@@ -151,9 +152,9 @@ export class RpcEndpoints {
    * Headers by majority; undefined where too few endpoints have the block.
    * @throws Disagreement, RetryableChainError when no endpoint answers
    */
-  async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
+  async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
     const heard = [this.reader, ...this.witnesses(this.reader)];
-    const asked = heard.map(({ source }) => source.blocks(numbers, turn));
+    const asked = heard.map(({ source }) => source.blocks(numbers));
     const told = await Promise.allSettled(asked);
     const answered = told.flatMap((each, i) =>
       each.status === 'fulfilled' ? [{ endpoint: heard[i], blocks: each.value }] : [],

@@ -10,7 +10,7 @@ import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, WrongEvents } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
@@ -60,10 +60,6 @@ export class Follower {
     return this.catchUp.contracts;
   }
 
-  private get window(): Recovery['window'] {
-    return this.recovery.window;
-  }
-
   private get sync(): IndexerTelemetry['sync'] {
     return this.telemetry.sync;
   }
@@ -109,7 +105,7 @@ export class Follower {
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
-    this.sync.start(cursor, head, await this.window.open(writer, cursor));
+    this.sync.start(cursor, head, await this.fillWindow(writer, cursor));
     this.telemetry.progress.start(cursor.number, head);
     return cursor;
   }
@@ -121,7 +117,6 @@ export class Follower {
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
-    if (best - cursor.number <= WINDOW_BLOCKS) await this.window.turn(writer, cursor);
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
@@ -143,7 +138,6 @@ export class Follower {
     // Before the cursor moves on: it does not return to these logs.
     await this.contracts.passOver(lead, batch);
     const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
-    this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
     return moved;
   }
@@ -222,8 +216,12 @@ export class Follower {
     // Contracts apart may have been taken back too.
     await this.contracts.load(lead);
     this.sync.rewound(moved, moved.number);
-    this.sync.start(moved, this.sync.best, await this.window.open(writer, moved));
+    this.sync.start(moved, this.sync.best, await this.fillWindow(writer, moved));
     return moved;
+  }
+
+  private fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
+    return this.beating(writer, cursor, this.recovery.fillWindow(writer, cursor));
   }
 
   /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */

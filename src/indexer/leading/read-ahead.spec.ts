@@ -38,7 +38,7 @@ describe('ranges that are read ahead', () => {
     const plan = (after: Pick<Block, 'number'>, upTo: number, most = Infinity) => {
       const final = upTo - WINDOW_BLOCKS;
       const to = Math.min(after.number < final ? final : upTo, after.number + Math.min(size, most));
-      return { to, linked: to > final };
+      return { to, linked: to > final, near: to > final };
     };
     ahead = new ReadAhead(
       {

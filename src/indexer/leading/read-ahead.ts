@@ -59,12 +59,12 @@ export class ReadAhead {
   }
 
   /**
-   * The heads of the endpoints. While only final blocks are to be read, those of a moment ago will do, and the next are
+   * The heads of the endpoints. While the cursor is more than 64 blocks behind, those of a moment ago will do, and the next are
    * asked for beside the reading. @throws as RpcEndpoints.askForHeads
    */
   async askForHeads(cursor: Block, contracts: string[]): Promise<Heads> {
     const { heads } = this;
-    const isFar = heads?.known && !this.endpoints.plan(cursor, heads.known.upTo, contracts).linked;
+    const isFar = heads?.known && !this.endpoints.plan(cursor, heads.known.upTo, contracts).near;
     if (isFar && this.now() - heads.asked < HEADS_MS) return heads.known!;
     const asking = this.endpoints.askForHeads();
     const next = { asked: this.now(), known: isFar ? heads.known : undefined, asking };
@@ -162,7 +162,7 @@ export class ReadAhead {
     return this.queue.at(-1)?.to ?? this.taken;
   }
 
-  /** The ranges to read behind the last one. Only final blocks are: near the head there is not enough to read. */
+  /** The ranges to read behind the last one, but for the last 64 blocks: there is not enough to read. */
   private next(upTo: number, contracts: string[]): { after: number; to: number }[] {
     const waiting = this.queue.filter(({ events }) => events === undefined).length;
     const expected = this.held + waiting * this.lastEvents;
@@ -171,8 +171,8 @@ export class ReadAhead {
     const found: { after: number; to: number }[] = [];
     if (room < Math.ceil(this.width / 2)) return found;
     for (let after = this.end; found.length < room;) {
-      const { to, linked } = this.endpoints.plan({ number: after }, upTo, contracts);
-      if (linked || to <= after) break;
+      const { to, near } = this.endpoints.plan({ number: after }, upTo, contracts);
+      if (near || to <= after) break;
       found.push({ after, to });
       after = to;
     }

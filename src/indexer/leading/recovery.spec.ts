@@ -8,7 +8,6 @@ import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { Halted, Recovery } from './recovery';
-import type { WindowFill } from './window-fill';
 
 const block = (number: number, branch = 'a', parent = branch): Block => ({
   number,
@@ -38,7 +37,6 @@ async function followFork(
       reorgDepth: { observe: nothing },
       undone: { inc: nothing },
     } as unknown as IndexerTelemetry,
-    {} as WindowFill,
   );
   const source = { blocks: (numbers: number[]) => Promise.resolve(numbers.map(theirs)) };
   const cursor = { number: 9, hash: 'a9', finalized } as ChainCursor;

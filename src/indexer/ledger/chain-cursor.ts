@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
-import { type Marks, reachOf } from '#indexer/blocks/finality';
-import type { KeptBlocks } from '#indexer/blocks/kept-blocks';
+import { type Marks, reachOf } from '#indexer/reading/finality';
+import type { KeptBlocks } from './kept-blocks';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { Tag } from '#indexer/reading/tags';

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
-import { keptFrom } from '#indexer/blocks/finality';
-import { KeptBlocks } from '#indexer/blocks/kept-blocks';
+import { keptFrom } from '#indexer/reading/finality';
+import { KeptBlocks } from './kept-blocks';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import { type Block, MAX_LOGS } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';

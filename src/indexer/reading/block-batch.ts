@@ -13,7 +13,7 @@ import { RetryableChainError } from './rpc';
 /** Blocks, and all events of some of our contracts in them. They are checked to belong together. */
 export interface BlockBatch {
   to: Block;
-  /** Headers to store, ascending: all near the head, only the last of a final range. */
+  /** Headers to store, ascending: all if the range is linked, else only the last. */
   blocks: Block[];
   /** The same as the node sent them, with all fields, near the head. */
   headers?: RawBlock[];
@@ -32,10 +32,14 @@ export interface UnreadLog {
   topic: string;
 }
 
-/** A range to read: its last block, and whether all headers are read and checked to link. */
+/** A range to read. */
 export interface Plan {
+  /** Its last block. */
   to: number;
+  /** Whether all headers are read and checked to link, as the blocks are not final. */
   linked: boolean;
+  /** Whether it is so close to the head that a node may still lack its blocks. */
+  near: boolean;
 }
 
 /** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
@@ -66,7 +70,7 @@ export class WrongEvents extends RetryableChainError {
 /** Events of a contract cannot be read, whereas those of others may be. */
 export class UnreadableEvents extends WrongEvents {}
 
-/** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
+/** Number of blocks that are near the head. Where no node says what is final, so many are stored and may change. */
 export const WINDOW_BLOCKS = 64;
 
 /**

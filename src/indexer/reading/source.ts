@@ -1,4 +1,3 @@
-import type { Turn } from '#indexer/requests/budget';
 import { type Caps, type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
 import { askReceipts } from './ask-receipts';
 import {
@@ -15,6 +14,7 @@ import {
   timesOf,
 } from './block-batch';
 import type { ChainEvent, DecodeLog, RawLog } from './decode';
+import { keptFrom } from './finality';
 import { PinnedReads } from './pinned-reads';
 import {
   type Block,
@@ -31,6 +31,14 @@ import { type Call, type Rpc, RpcError, RpcUnavailable } from './rpc';
 
 /** Calls for logs in a range that no single request has room for, and for how many seconds of the endpoint's budget. */
 const SPLIT_CALLS = { most: 25, seconds: 4 };
+
+/** How far to read at once. */
+interface Limits {
+  /** Blocks. */
+  most?: number;
+  /** The last final block, if it is known. */
+  finalized?: number;
+}
 
 interface Receipt {
   transactionHash: string;
@@ -65,12 +73,8 @@ export class Source {
   }
 
   /** @throws RpcError too */
-  private askAll<T extends unknown[]>(
-    calls: Call[],
-    patienceMs?: number,
-    turn: Turn = 'reading',
-  ): Promise<T> {
-    return this.rpc.batch<T>(calls, patienceMs, turn);
+  private askAll<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
+    return this.rpc.batch<T>(calls, patienceMs, 'reading');
   }
 
   async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
@@ -83,8 +87,8 @@ export class Source {
   }
 
   /** Headers of the given blocks, in order; undefined for those that the node lacks. */
-  async blocks(numbers: number[], turn?: Turn): Promise<(Block | undefined)[]> {
-    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall), undefined, turn);
+  async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
+    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     return raw.map((block, i) => {
       const found = block ? toBlock(block) : undefined;
       if (found && found.number !== numbers[i]) throw new MalformedAnswer('the node sent another block');
@@ -103,26 +107,28 @@ export class Source {
   }
 
   /**
-   * The next range after a block. Near the head all headers are read; in final ranges only the first and the last. No
-   * range has blocks of both kinds, so that all headers of the window are read.
-   * @param most blocks
+   * The next range after a block. All headers are read of blocks that are not final; of final ranges only the first and
+   * the last. No range has blocks of two kinds, so that all headers of the window are read.
+   * @param finalized the last final block; without it, all but the last 64 are final
    */
-  plan(after: Pick<Block, 'number'>, head: number, most = Infinity): Plan {
+  plan(after: Pick<Block, 'number'>, head: number, { most = Infinity, finalized }: Limits = {}): Plan {
     const from = after.number + 1;
-    const final = head - WINDOW_BLOCKS;
-    const to = Math.min(from <= final ? final : head, after.number + Math.min(this.mostBlocks, most));
-    return { to, linked: to > final };
+    const final = keptFrom(head, finalized);
+    const deep = head - WINDOW_BLOCKS;
+    const [linked, near] = [from > final, from > deep];
+    const blocks = Math.min(this.mostBlocks, most, linked ? WINDOW_BLOCKS : Infinity);
+    return { to: Math.min(near ? head : linked ? deep : final, after.number + blocks), linked, near };
   }
 
-  /** Reads the blocks after `after`, at most up to `head`, and at most so many. @throws ForkDetected, NodeBehind */
-  async read(after: Block, head: number, most?: number): Promise<BlockBatch> {
+  /** Reads the next range, at most up to `head`. @throws ForkDetected, NodeBehind */
+  async read(after: Block, head: number, limits?: Limits): Promise<BlockBatch> {
     for (;;) {
-      const { to, linked } = this.plan(after, head, most);
+      const plan = this.plan(after, head, limits);
       const { span } = this.range;
       try {
-        return await this.readPart(after, to, linked);
+        return await this.readPart(after, plan);
       } catch (error) {
-        const blocks = to - after.number;
+        const blocks = plan.to - after.number;
         if (!(error instanceof RpcError) || blocks === 1) throw error;
         // Providers cap ranges and results, each with an error of its own. Unless the calls are smaller now, the range is.
         if (this.range.span === span) this.range.shrink(blocks);
@@ -131,29 +137,30 @@ export class Source {
   }
 
   /** Reads up to exactly this block; in halves if the endpoint refuses the whole range. */
-  async readTo(after: Block, { to, linked }: Plan): Promise<BlockBatch> {
+  async readTo(after: Block, plan: Plan): Promise<BlockBatch> {
     const { span } = this.range;
     try {
-      return await this.readPart(after, to, linked);
+      return await this.readPart(after, plan);
     } catch (error) {
-      const blocks = to - after.number;
+      const blocks = plan.to - after.number;
       if (!(error instanceof RpcError) || blocks === 1) throw error;
-      if (this.range.span < span) return this.readTo(after, { to, linked });
+      if (this.range.span < span) return this.readTo(after, plan);
       const middle = after.number + Math.floor(blocks / 2);
-      const first = await this.readTo(after, { to: middle, linked });
-      const second = await this.readTo(first.to, { to, linked });
+      const first = await this.readTo(after, { ...plan, to: middle });
+      const second = await this.readTo(first.to, plan);
       const events = [...first.events, ...second.events];
-      return { ...second, events, blocks: linked ? [...first.blocks, ...second.blocks] : second.blocks };
+      return { ...second, events, blocks: plan.linked ? [...first.blocks, ...second.blocks] : second.blocks };
     }
   }
 
   /** Anyone can make a single block too large or too slow for one answer. Such a block is divided. */
-  private async readPart(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
+  private async readPart(after: Block, plan: Plan): Promise<BlockBatch> {
+    const { to } = plan;
     const blocks = to - after.number;
     const isDivisible = blocks === 1 && this.contracts.length > 0;
-    if (isDivisible && this.late === to) return this.readDivided(after, linked);
+    if (isDivisible && this.late === to) return this.readDivided(after, plan);
     try {
-      return await this.readRange(after, to, linked);
+      return await this.readRange(after, plan);
     } catch (error) {
       if (error instanceof RpcUnavailable && !error.isThrottled) {
         // Another endpoint may be faster.
@@ -161,7 +168,7 @@ export class Source {
         this.range.shrink(blocks);
       }
       if (!isDivisible || !(error instanceof RpcError)) throw error;
-      return this.readDivided(after, linked);
+      return this.readDivided(after, plan);
     }
   }
 
@@ -169,13 +176,13 @@ export class Source {
    * Reads the next block contract by contract. Contracts with too many logs in it are read from its receipts.
    * @throws UnreadableEvents for a contract that cannot be read while others can
    */
-  private async readDivided(after: Block, linked: boolean): Promise<BlockBatch> {
+  private async readDivided(after: Block, plan: Plan): Promise<BlockBatch> {
     const { contracts } = this;
-    const to = after.number + 1;
+    const { to } = plan;
     const sourceOf = (some: string[]): Source =>
       new Source(this.rpc, some, this.decode, this.range.caps, true);
     const outcomes = await Promise.allSettled(
-      contracts.map((contract) => sourceOf([contract]).readRange(after, to, linked)),
+      contracts.map((contract) => sourceOf([contract]).readRange(after, plan)),
     );
     const batches = outcomes.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     const failures = outcomes.flatMap((each, i) =>
@@ -192,7 +199,7 @@ export class Source {
       );
       // If no contract can be read and none is too large, the node gives no logs at all.
       if (batches.length === 0 && !isLarge) throw error;
-      const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, linked);
+      const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, plan);
       if (!read)
         throw new UnreadableEvents(
           contract,
@@ -216,8 +223,8 @@ export class Source {
   }
 
   /** Reads the next block from its receipts; undefined if they are not available. */
-  private async readReceipts(after: Block, linked: boolean): Promise<BlockBatch | undefined> {
-    const to = after.number + 1;
+  private async readReceipts(after: Block, plan: Plan): Promise<BlockBatch | undefined> {
+    const { to } = plan;
     const calls = [headerCall(to), ...this.contracts.map((contract) => countCall(contract, to))];
     const [raw, ...counts] = await this.ask(calls, this.rpc.historyMs);
     if (raw instanceof RpcError) throw raw;
@@ -235,33 +242,34 @@ export class Source {
         !hashes.every((hash) => logs.has(String(hash).toLowerCase()))
       )
         continue;
-      const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), linked);
-      return linked ? { ...batch, headers: [header] } : batch;
+      const batch = await this.assemble(blocks, [...logs.values()].flat(), counts.map(toCount), plan);
+      return plan.near ? { ...batch, headers: [header] } : batch;
     }
     return undefined;
   }
 
-  private async readRange(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
+  private async readRange(after: Block, plan: Plan): Promise<BlockBatch> {
+    const { to, linked, near } = plan;
     const from = after.number + 1;
     // The last header is asked for together with the logs: a node that lacks it has not all logs of the range.
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
     const parts = partsOf(from, to, this.range.span);
     const size = parts.length + numbers.length + this.contracts.length;
-    if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
+    if (near && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, plan);
     const calls = [
       ...parts.map((part) => this.logCall(part)),
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
     ];
-    const results = await this.ask(calls, linked && !this.isPatient ? undefined : this.rpc.historyMs);
+    const results = await this.ask(calls, near && !this.isPatient ? undefined : this.rpc.historyMs);
     // The request had to be split, so different nodes may have answered.
-    if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
+    if (near && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, plan);
     const logs = this.logsOf(parts, results.splice(0, parts.length));
     const raw = results.splice(0, numbers.length) as (RawBlock | null)[];
     for (const result of raw) if (result instanceof RpcError) throw result;
     const blocks = linkBlocks(after, numbers.reverse(), raw.reverse(), linked);
-    const batch = await this.assemble(blocks, logs, results.map(toCount), linked);
-    return linked ? { ...batch, headers: raw as RawBlock[] } : batch;
+    const batch = await this.assemble(blocks, logs, results.map(toCount), plan);
+    return near ? { ...batch, headers: raw as RawBlock[] } : batch;
   }
 
   private logCall({ first, last }: Part): Call {
@@ -284,19 +292,19 @@ export class Source {
    * The same near the head in several requests, which different nodes may answer: first the headers, then logs and
    * counts of just these blocks.
    */
-  private async readPinned(after: Block, to: number): Promise<BlockBatch> {
-    const numbers = range(after.number + 1, to);
+  private async readPinned(after: Block, plan: Plan): Promise<BlockBatch> {
+    const numbers = range(after.number + 1, plan.to);
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { logs, counts } = await this.pinned.read(blocks);
-    return { ...(await this.assemble(blocks, logs, counts, true)), headers: raw as RawBlock[] };
+    return { ...(await this.assemble(blocks, logs, counts, plan)), headers: raw as RawBlock[] };
   }
 
   private async assemble(
     blocks: Block[],
     logs: RawLog[],
     counts: BlockBatch['counts'],
-    linked: boolean,
+    { linked, near }: Plan,
   ): Promise<BlockBatch> {
     const own = ownLogs(this.contracts, logs, blocks[0].number, blocks.at(-1)!.number);
     const headers = new Map(blocks.map((block) => [block.number, block]));
@@ -313,7 +321,7 @@ export class Source {
       else if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
-    if (linked && counts.includes(undefined))
+    if (near && counts.includes(undefined))
       throw new NodeBehind('the node lacks the state of the last block');
     const { contracts } = this;
     this.range.adapt(events.length, blocks.at(-1)!.number - blocks[0].number + 1);
@@ -342,7 +350,7 @@ export class Source {
     const alone = new Source(this.rpc, [contract], this.decode, this.range.caps);
     let [after] = await this.blocks([Math.max(0, from - 1)]);
     while (after && after.number < to) {
-      const batch = await alone.read(after, to + WINDOW_BLOCKS, to - after.number);
+      const batch = await alone.read(after, to + WINDOW_BLOCKS, { most: to - after.number });
       const found = batch.events.find((event) => event.seq === seq);
       if (found) return found;
       after = batch.to;

@@ -1,4 +1,4 @@
-import { MOST_BLOCKS } from '#indexer/blocks/finality';
+import { MOST_BLOCKS } from '#indexer/reading/finality';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 
 type Reach = 'unknown' | 'near' | 'far';

@@ -3,11 +3,12 @@ import { type PaperBench, usePaper } from '../../support/chain/paper-bench';
 /** Waits until the indexer takes this block for final, and has all headers down to it. */
 const knows = (bench: PaperBench, finalized: number): Promise<void> =>
   bench.until(async () => {
-    const [row] = await bench.sql<{ finalized: string | null; lowest: string }>(
-      `SELECT finalized_number AS finalized, (SELECT min(number) FROM chain_blocks WHERE number > 0) AS lowest
-       FROM chain_cursor`,
+    const [row] = await bench.sql<{ finalized: string | null; lacking: string }>(
+      `SELECT finalized_number AS finalized, block_number - $1 + 1 - count(number) AS lacking
+       FROM chain_cursor LEFT JOIN chain_blocks ON number >= $1 GROUP BY 1, block_number`,
+      [finalized],
     );
-    return Number(row.finalized) === finalized && Number(row.lowest) <= Math.max(finalized, 1);
+    return Number(row.finalized) === finalized && Number(row.lacking) === 0;
   });
 
 describe('where nodes say which blocks are final', () => {

@@ -1,6 +1,6 @@
 import { type Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
-import type { Mark } from '#indexer/blocks/finality';
+import type { Mark } from '#indexer/reading/finality';
 import { connect } from '#indexer/leading/leader';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { type Applied, EventWriter } from '#indexer/ledger/event-writer';

@@ -1,5 +1,5 @@
-import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import type { Tag } from '#indexer/reading/tags';
+import { type BlockBatch, WINDOW_BLOCKS } from './block-batch';
+import type { Tag } from './tags';
 
 /** Number of the last block that endpoints call safe or final, and the hashes that they say it has. */
 export interface Mark {

@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
-import { LIMITS } from '#platform/postgres/budget';
+import { COMMAND_CONNECT_MS, LIMITS } from '#platform/postgres/budget';
 import { pause } from '#platform/timing/waits';
 import { privileges } from './schema';
 
@@ -14,8 +14,10 @@ const POLL_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
-export const migrationSource = (url: string): DataSource =>
-  new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, limits: LIMITS }, 'indexer'));
+export const migrationSource = (url: string): DataSource => {
+  const limits = { ...LIMITS, sendMs: COMMAND_CONNECT_MS };
+  return new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, limits }, 'indexer'));
+};
 
 type Tell = (line: string) => void;
 

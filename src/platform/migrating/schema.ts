@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Client, type ClientBase, DatabaseError } from 'pg';
 import type { MigrationInterface } from 'typeorm';
-import { LIMITS } from '#platform/postgres/budget';
+import { COMMAND_CONNECT_MS } from '#platform/postgres/budget';
 import { statement } from '#platform/postgres/statement';
 
 interface SchemaRow {
@@ -70,7 +70,7 @@ export const problemOf = (client: ClientBase): Promise<string | undefined> =>
 
 /** The same, on a connection of its own. @throws what `pg` throws, which says the cause */
 export async function schemaProblemAt(url: string): Promise<string | undefined> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: LIMITS.sendMs });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: COMMAND_CONNECT_MS });
   try {
     await client.connect();
     return await problemOf(client);

@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Client } from 'pg';
 import { redactText } from '#platform/log/redact';
+import { COMMAND_CONNECT_MS } from '#platform/postgres/budget';
 
 /** What an operator does. */
 export interface Operation {
@@ -139,8 +140,7 @@ async function connected<Result>(url: string, work: (client: Client) => Promise<
   const client = new Client({
     connectionString: url,
     application_name: 'operator',
-    // An operator can wait longer than a request: nothing starts without a record.
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: COMMAND_CONNECT_MS,
     statement_timeout: 5000,
   });
   client.on('error', () => undefined);

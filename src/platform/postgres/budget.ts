@@ -41,3 +41,6 @@ export const LIMITS: TimeLimits = {
   runningMs: 4000,
   answerMs: 4500,
 };
+
+/** Time for an operator's command to connect. It can wait longer than a request. */
+export const COMMAND_CONNECT_MS = 10_000;

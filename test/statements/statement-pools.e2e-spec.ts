@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
 import { LIMITS, type TimeLimits } from '#platform/postgres/budget';
 import { DatabasePool } from '#platform/postgres/database-pool';
-import { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
+import { StatementBatch } from '#platform/postgres/statement-batch';
 import {
   DatabaseUnavailable,
   OutcomeUnknown,
@@ -314,8 +314,10 @@ describe('pools of statements', () => {
       try {
         const first = client.query({ ...ECHO, values: [1] });
         const second = new Promise((resolve, reject) => {
-          const batch = new ReadBatch(client, [{ statement: ECHO, values: [2] }], (_index, error, rows) =>
-            error ? reject(error) : resolve(rows),
+          const batch = new StatementBatch(
+            client,
+            [{ statement: ECHO, values: [2] }],
+            (_index, error, rows) => (error ? reject(error) : resolve(rows)),
           );
           client.query(batch as unknown as Submittable);
         });

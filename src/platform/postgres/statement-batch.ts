@@ -34,14 +34,21 @@ class Columns {
 /** Of the named statements that a connection has described. Undefined for those that return nothing. */
 const columnsOf = new WeakMap<Connection, Map<string, Columns | undefined>>();
 
+/** The statement that precedes a batch. */
+const GUARD = -1;
+
+/** @param error of a row that could not be read, of the server, or of the connection; `skipped` if of another statement */
+type Answered = (index: number, error: Error | null, rows?: QueryResultRow[], skipped?: boolean) => void;
+
 /**
  * Named statements that are sent together with one Sync, so that the server skips those after one that fails. To pg the
- * whole batch is one `Query`. `begin` gives that query the name of the statement whose answer comes next.
+ * whole batch is one `Query`. `begin` gives that query the name of the statement whose answer comes next. Statements
+ * that read are answered one by one, because nothing is left to commit.
  *
  * It writes and reads pg's messages itself, because an object of pg's `Query` for each statement costs this process
  * some 8 µs. Columns are described once on each connection.
  */
-export abstract class StatementBatch extends PgQuery {
+export class StatementBatch extends PgQuery {
   /** Indexes of the statements that are not answered, in order. The server is at the first. */
   private pending: number[];
   private columnsByName?: Map<string, Columns | undefined>;
@@ -49,20 +56,21 @@ export abstract class StatementBatch extends PgQuery {
   private found: QueryResultRow[] = [];
   private unreadable: Error | null = null;
 
-  /** @param types parsers of values, as the client has them */
+  /**
+   * @param types parsers of values, as the client has them
+   * @param answered is called once for each statement
+   * @param guard limits the statements behind it in its transaction. It returns no row; if it fails, they are skipped
+   */
   constructor(
     private readonly types: CustomTypesConfig,
     private readonly statements: readonly BoundStatement[],
+    public answered: Answered,
+    private readonly guard?: BoundStatement,
   ) {
     super({}, () => undefined);
     this.pending = statements.map((_, index) => index);
+    if (guard) this.pending.unshift(GUARD);
   }
-
-  /** The server has run a statement. @param error of a row that could not be read */
-  protected abstract completed(index: number, error: Error | null, rows: QueryResultRow[]): void;
-
-  /** @param skipped if the error is that of another statement */
-  protected abstract failed(index: number, error: Error, skipped: boolean): void;
 
   /** Sends all but those that cannot be. */
   override submit(connection: Connection): null {
@@ -75,7 +83,7 @@ export abstract class StatementBatch extends PgQuery {
         messages.push(...this.messages(index, parsed, connection));
         return true;
       } catch (error) {
-        process.nextTick(() => this.failed(index, error as Error, false));
+        process.nextTick(() => this.answered(index, error as Error));
         return false;
       }
     });
@@ -103,7 +111,7 @@ export abstract class StatementBatch extends PgQuery {
     if (!this.columns) this.columnsByName!.set(this.name!, undefined);
     const index = this.pending.shift()!;
     this.begin();
-    this.completed(index, unreadable, found);
+    if (index !== GUARD) this.answered(index, unreadable, found);
   }
 
   override handleEmptyQuery(): void {
@@ -113,7 +121,8 @@ export abstract class StatementBatch extends PgQuery {
   /** Of the current statement, or of the connection. */
   override handleError(error: Error): void {
     this.callback();
-    for (const [place, index] of this.pending.splice(0).entries()) this.failed(index, error, place > 0);
+    for (const [place, index] of this.pending.splice(0).entries())
+      if (index !== GUARD) this.answered(index, error, undefined, place > 0);
   }
 
   /** pg stops its timer of `query_timeout` in the batch's own callback. */
@@ -123,7 +132,7 @@ export abstract class StatementBatch extends PgQuery {
 
   /** @param parsed texts of the statements that this batch has the server parse, by name */
   private messages(index: number, parsed: Map<string, string>, connection: Connection): Buffer[] {
-    const { statement, values } = this.statements[index];
+    const { statement, values } = this.at(index);
     const { name, text } = statement;
     const known = sentText(connection, name) ?? parsed.get(name);
     if (known !== undefined && known !== text) throw new Error(`two statements are named "${name}"`);
@@ -139,9 +148,13 @@ export abstract class StatementBatch extends PgQuery {
     this.found = [];
     this.unreadable = null;
     if (this.pending.length === 0) return;
-    const { name, text } = this.statements[this.pending[0]].statement;
+    const { name, text } = this.at(this.pending[0]).statement;
     this.name = name;
     this.text = text;
     this.columns = this.columnsByName!.get(name);
+  }
+
+  private at(index: number): BoundStatement {
+    return index === GUARD ? this.guard! : this.statements[index];
   }
 }

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { isParsed } from '#platform/postgres/pg-internals';
-import { ReadBatch } from '#platform/postgres/read-batch';
 import { CANCELLED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
+import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { Shares, partyOf } from './shares';
 import { MOST_REMEMBERED, type SlowReads } from './slow-reads';
@@ -13,6 +13,15 @@ import type { Work } from './work-queue';
 
 /** Statements that go together although another connection is free. */
 const BATCH = 4;
+
+/**
+ * Limits each of the statements behind it in its transaction, in ms. It is sent with them, because a pooler may hand
+ * the next transaction to another session. Returns no row.
+ */
+const LIMIT = {
+  name: 'read_limit',
+  text: `SELECT WHERE set_config('statement_timeout', $1, true) = ''`,
+};
 
 /** What becomes of reads that take too long among others. */
 export interface Aside {
@@ -122,7 +131,7 @@ export class BatchedPool extends StatementPool {
     for (const group of groups) for (const work of group) connection.sent.add(work);
     this.watch(connection, groups[0][0]);
     client.query(
-      new ReadBatch(
+      new StatementBatch(
         client,
         groups.map(([work]) => work),
         (index, error, rows, skipped) => {
@@ -138,7 +147,7 @@ export class BatchedPool extends StatementPool {
           if (!failure && index === groups.length - 1) this.succeeded(work, begun);
           for (const each of groups[index]) this.settle(connection, each, failure, rows, aside?.accept);
         },
-        limitMs,
+        limitMs === undefined ? undefined : { statement: LIMIT, values: [`${limitMs}`] },
       ),
     );
   }

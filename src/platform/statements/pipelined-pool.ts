@@ -176,34 +176,20 @@ export class ServerClock {
 class GuardedQuery extends StatementBatch {
   /** Whether the server has reported the statement's completion, so that only its commit is left. */
   hasCompleted = false;
-  private hasBegun = false;
   private answer: Parameters<Work['callback']> = [null];
 
   /**
    * @param deadline as a `performance.now()`
-   * @param answered is called once; if the statement succeeds, after its commit
+   * @param ended is called once; if the statement succeeds, after its commit
    */
   constructor(
     work: BoundStatement,
     private readonly clock: ServerClock,
     deadline: number,
-    private answered: Work['callback'],
+    private ended: Work['callback'],
   ) {
-    super(clock.client, [{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
-  }
-
-  protected completed(index: number, error: Error | null, rows: QueryResultRow[]): void {
-    this.hasBegun = true;
-    if (index === 0) return;
-    this.hasCompleted = true;
-    this.answer = [error, rows];
-  }
-
-  protected failed(_index: number, error: Error & { code?: string }): void {
-    this.answer = [error];
-    if (this.hasBegun || error.code !== OUT_OF_RANGE) return;
-    this.clock.doubt();
-    this.answer = [new DatabaseUnavailable('too late to begin the statement', { cause: error })];
+    const guard = { statement: DEADLINE, values: [`${clock.at(deadline)}`] };
+    super(clock.client, [work], (_index, error, rows, skipped) => this.note(error, rows, skipped), guard);
   }
 
   override handleReadyForQuery(): void {
@@ -219,9 +205,17 @@ class GuardedQuery extends StatementBatch {
     else this.end();
   }
 
+  private note(error: (Error & { code?: string }) | null, rows?: QueryResultRow[], isSkipped = false): void {
+    this.hasCompleted = rows !== undefined;
+    this.answer = [error, rows];
+    if (!isSkipped || error?.code !== OUT_OF_RANGE) return;
+    this.clock.doubt();
+    this.answer = [new DatabaseUnavailable('too late to begin the statement', { cause: error })];
+  }
+
   private end(): void {
-    const { answered } = this;
-    this.answered = () => undefined;
-    answered(...this.answer);
+    const { ended } = this;
+    this.ended = () => undefined;
+    ended(...this.answer);
   }
 }

@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
-import type { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
+import type { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { within } from '#platform/timing/waits';
 import { BatchedPool } from './batched-pool';
@@ -64,7 +64,7 @@ const REPLAYED = {
  */
 class StandbyClient extends DatabaseClient {
   override query(...args: unknown[]): unknown {
-    const [batch] = args as [ReadBatch];
+    const [batch] = args as [StatementBatch];
     let position: object | undefined;
     super.query({ ...REPLAYED, values: [] }, (_error: Error | null, result?: QueryResult<WalPosition>) => {
       position = result?.rows[0];

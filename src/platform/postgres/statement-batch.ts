@@ -2,6 +2,7 @@ import type { Connection, CustomTypesConfig, FieldDef, QueryResultRow } from 'pg
 import { serialize } from 'pg-protocol';
 import { PgQuery, prepareValue, sentText } from './pg-internals';
 import type { BoundStatement } from './statement';
+import { StatementSkipped } from './unavailable';
 
 const EXECUTE = serialize.execute();
 const DESCRIBE = serialize.describe({ type: 'P' });
@@ -37,8 +38,8 @@ const columnsOf = new WeakMap<Connection, Map<string, Columns | undefined>>();
 /** The statement that precedes a batch. */
 const GUARD = -1;
 
-/** @param error of a row that could not be read, of the server, or of the connection; `skipped` if of another statement */
-type Answered = (index: number, error: Error | null, rows?: QueryResultRow[], skipped?: boolean) => void;
+/** @param error of a row that could not be read, of the server, or of the connection; `StatementSkipped` if of another statement */
+type Answered = (index: number, error: Error | null, rows?: QueryResultRow[]) => void;
 
 /**
  * Named statements that are sent together with one Sync, so that the server skips those after one that fails. To pg the
@@ -121,8 +122,9 @@ export class StatementBatch extends PgQuery {
   /** Of the current statement, or of the connection. */
   override handleError(error: Error): void {
     this.callback();
+    const skipped = new StatementSkipped('not begun', { cause: error });
     for (const [place, index] of this.pending.splice(0).entries())
-      if (index !== GUARD) this.answered(index, error, undefined, place > 0);
+      if (index !== GUARD) this.answered(index, place > 0 ? skipped : error);
   }
 
   /** pg stops its timer of `query_timeout` in the batch's own callback. */

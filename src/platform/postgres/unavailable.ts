@@ -18,7 +18,10 @@ export class OutcomeUnknown extends DatabaseUnavailable {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** The server did not begin the statement, because another one of its batch failed. */
+/**
+ * The server did not begin the statement, because another one of its batch failed. The error of another request is
+ * neither this one's answer nor for its log.
+ */
 export class StatementSkipped extends DatabaseUnavailable {
   override readonly name = 'StatementSkipped';
 }

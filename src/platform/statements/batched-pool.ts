@@ -134,13 +134,10 @@ export class BatchedPool extends StatementPool {
       new StatementBatch(
         client,
         groups.map(([work]) => work),
-        (index, error, rows, skipped) => {
-          const described = error && client.describe(error, { writes: false, completed: false });
-          // The error of another request is neither this one's answer nor for its log.
-          const foreign = skipped && !(described instanceof DatabaseUnavailable);
-          const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
+        (index, error, rows) => {
+          const failure = error && client.describe(error, { writes: false, completed: false });
           const [work] = groups[index];
-          const isCut = !skipped && codeOf(failure) === CANCELLED;
+          const isCut = !(failure instanceof StatementSkipped) && codeOf(failure) === CANCELLED;
           const aside = isCut ? this.aside : undefined;
           // Before the connection gets the next batch.
           aside?.slow.note(work);

@@ -4,10 +4,10 @@ import { isParsed, onceUndone } from '#platform/postgres/pg-internals';
 import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
-import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import type { StatementClient, StatementConnection } from './statement-connection';
-import { StatementPool } from './statement-pool';
+import { StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */
@@ -189,7 +189,7 @@ class GuardedQuery extends StatementBatch {
     private ended: Work['callback'],
   ) {
     const guard = { statement: DEADLINE, values: [`${clock.at(deadline)}`] };
-    super(clock.client, [work], (_index, error, rows, skipped) => this.note(error, rows, skipped), guard);
+    super(clock.client, [work], (_index, error, rows) => this.note(error, rows), guard);
   }
 
   override handleReadyForQuery(): void {
@@ -205,12 +205,13 @@ class GuardedQuery extends StatementBatch {
     else this.end();
   }
 
-  private note(error: (Error & { code?: string }) | null, rows?: QueryResultRow[], isSkipped = false): void {
+  private note(error: Error | null, rows?: QueryResultRow[]): void {
     this.hasCompleted = rows !== undefined;
-    this.answer = [error, rows];
-    if (!isSkipped || error?.code !== OUT_OF_RANGE) return;
-    this.clock.doubt();
-    this.answer = [new DatabaseUnavailable('too late to begin the statement', { cause: error })];
+    if (!(error instanceof StatementSkipped)) this.answer = [error, rows];
+    else if (codeOf(error) === OUT_OF_RANGE) {
+      this.clock.doubt();
+      this.answer = [new DatabaseUnavailable('too late to begin the statement', { cause: error.cause })];
+    }
   }
 
   private end(): void {

@@ -72,8 +72,8 @@ class StandbyClient extends DatabaseClient {
       if (!position) this.cut();
     });
     const { answered } = batch;
-    batch.answered = (index, error, rows, skipped) => {
-      if (error) answered(index, error, undefined, skipped);
+    batch.answered = (index, error, rows) => {
+      if (error) answered(index, error);
       else if (!position) answered(index, new DatabaseUnavailable('the server tells no position'));
       else answered(index, null, [position, ...rows!]);
     };

@@ -45,7 +45,7 @@ const STATES: Readonly<Record<string, readonly [means: string, ...traits: Trait[
 const LENGTH = 5;
 const SHORTEST = 2;
 
-/** Whether the trait holds. Never for codes of Node.js, such as ECONNRESET, which pg's errors have in the same field. */
+/** Whether the trait holds. Never for codes of Node.js, such as ECONNRESET, which pg's errors have in the same place. */
 const holds =
   (trait: Trait) =>
   (code = ''): boolean => {

@@ -38,7 +38,7 @@ const columnsOf = new WeakMap<Connection, Map<string, Columns | undefined>>();
 /** The statement that precedes a batch. */
 const GUARD = -1;
 
-/** @param error of a row that could not be read, of the server, or of the connection; `StatementSkipped` if of another statement */
+/** @param error of a row that could not be read, the server's, or the connection's; `StatementSkipped` after another's */
 type Answered = (index: number, error: Error | null, rows?: QueryResultRow[]) => void;
 
 /**

@@ -5,10 +5,8 @@ import { CANCELLED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
-import { Shares, partyOf } from './shares';
-import { MOST_REMEMBERED, type SlowReads } from './slow-reads';
-import type { StatementConnection } from './statement-connection';
-import { type PoolSize, StatementPool, codeOf } from './statement-pool';
+import { MOST_REMEMBERED, Shares, type SlowReads, partyOf } from './slow-reads';
+import { type PoolSize, type StatementConnection, StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** Statements that go together although another connection is free. */

@@ -6,8 +6,7 @@ import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import type { StatementClient, StatementConnection } from './statement-connection';
-import { StatementPool, codeOf } from './statement-pool';
+import { type StatementClient, type StatementConnection, StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */

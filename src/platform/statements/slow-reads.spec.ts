@@ -1,7 +1,6 @@
 import { LIMITS } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
-import { partyOf } from './shares';
-import { SlowReads } from './slow-reads';
+import { SlowReads, partyOf } from './slow-reads';
 
 const list = { name: 'list', text: '', payer: 0 };
 const open = { name: 'open', text: '' };

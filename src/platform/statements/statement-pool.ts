@@ -1,33 +1,39 @@
-import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
+import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { noteStatement } from '#platform/postgres/refused-input';
 import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import { Outage } from './outage';
-import type { StatementClient, StatementConnection } from './statement-connection';
-import { type Work, WorkQueue, older } from './work-queue';
+import { Outage, type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;
 
-export interface RunOptions {
-  /** Whether it may change something, as it does unless this says otherwise. */
-  writes?: boolean;
-  /** As a `performance.now()`, from which the limits count; now, if absent. */
-  requested?: number;
-  /** Whether it is that of several requests, so that a lock holds up one of them only. */
-  isJoined?: boolean;
-  /** How long it waits while all connections are busy, in ms from the request; the pool's limit, if absent. */
-  sendMs?: number;
-}
+/** It may change something and is requested now, unless they say otherwise. */
+export type RunOptions = Partial<Pick<Work, 'writes' | 'requested' | 'isJoined' | 'sendMs'>>;
 
 export interface PoolSize {
   /** Maximum number of connections. */
   width: number;
   /** Maximum number of statements in flight on each connection. */
   depth: number;
+}
+
+export type StatementClient = PoolClient & DatabaseClient;
+
+/** A connection of the pool while it has statements to run. */
+export interface StatementConnection {
+  /** Undefined while the pool is connecting. */
+  client?: StatementClient;
+  /** Statements without an answer, in the order they were sent. */
+  sent: Set<Work>;
+  /** It gets no more statements and closes after its last answer. */
+  retired: boolean;
+  release: (destroy: boolean) => void;
+  /** Waits for the answer to the oldest statement. */
+  watchdog?: { stop: () => void; oldest: Work };
 }
 
 /** Whether a statement that is no longer under way is answered, or waits to be sent again. */

@@ -3,14 +3,16 @@ import type { TimeLimits } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import type { Outage } from './outage';
 
 /** A statement to run. */
 export interface Work extends BoundStatement {
+  /** Whether it may change something. */
   writes: boolean;
+  /** As a `performance.now()`, from which the limits count. */
   requested: number;
+  /** Whether it is that of several requests, so that a lock holds up one of them only. */
   isJoined: boolean;
-  /** See `RunOptions`. */
+  /** How long it waits while all connections are busy, in ms from the request; the pool's limit, if absent. */
   sendMs?: number;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
   /** How long it may wait, in ms from the request. Set when it begins to wait. */
@@ -20,6 +22,45 @@ export interface Work extends BoundStatement {
 }
 
 export const older = (a: Work, b: Work): Work => (b.requested < a.requested ? b : a);
+
+/** Time between attempts to connect, while they fail. Each is half to one and a half times as long. */
+const RECONNECT_MS = 100;
+/** A switch to another server takes less. After that, statements do not wait for a connection any longer. */
+const OUTAGE_MS = 6000;
+
+/** Remembers how long no connection could be made. */
+export class Outage {
+  private since?: number;
+  private retryAt = 0;
+  /** Why the last connection failed. */
+  reason?: Error;
+
+  /** Whether it has lasted so long that nothing is gained by waiting. */
+  get isLong(): boolean {
+    return this.since !== undefined && performance.now() - this.since > OUTAGE_MS;
+  }
+
+  /** ms until the next attempt to connect. */
+  get pause(): number {
+    return this.retryAt - performance.now();
+  }
+
+  /** A connection could not be made. */
+  failed(reason: Error): void {
+    this.reason = reason;
+    this.since ??= performance.now();
+    this.delay();
+  }
+
+  /** The server ended a connection: the next one is likely to fail. Processes must not all come back at once. */
+  delay(): void {
+    this.retryAt = performance.now() + RECONNECT_MS * (0.5 + Math.random());
+  }
+
+  over(): void {
+    this.since = this.reason = undefined;
+  }
+}
 
 /** Statements that wait to be sent, each until its limit. */
 export class WorkQueue {

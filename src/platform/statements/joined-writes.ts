@@ -3,15 +3,13 @@ import type { TimeLimits } from '#platform/postgres/budget';
 import { LOCKED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
-import type { StatementPool } from './statement-pool';
+import { MAX_WAITING, type StatementPool } from './statement-pool';
 
 /** Statements under way: while one commits, the server works on the other. */
 const WIDTH = 2;
 /** Calls in one statement, and characters of their values, so that it takes PostgreSQL some 10 ms at most. */
 const MOST_CALLS = 32;
 const MOST_CHARACTERS = 16_384;
-/** More would be answered too late. */
-const MAX_WAITING = 1000;
 
 interface Call {
   values: unknown[][];

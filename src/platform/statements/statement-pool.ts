@@ -9,7 +9,7 @@ import { afterIo } from '#platform/timing/waits';
 import { Outage, type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
-const MAX_WAITING = 1000;
+export const MAX_WAITING = 1000;
 
 /** It may change something and is requested now, unless they say otherwise. */
 export type RunOptions = Partial<Pick<Work, 'writes' | 'requested' | 'isJoined' | 'sendMs'>>;

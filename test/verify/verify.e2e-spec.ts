@@ -121,6 +121,16 @@ it('names the topics of unread logs, and contracts whose events only an adapter 
   });
 });
 
+it('names contracts that paid out more than the ledger has of an account', async () => {
+  await scene.corrupt(
+    `UPDATE chain_events SET outcome = 'OVERDRAW', reason = 'too much' WHERE contract = '${POOLS_CONTRACT}' AND seq = 1`,
+  );
+  const { completeness } = await scene.verify(false, scene.node);
+  expect(completeness[POOLS_CONTRACT]).toBe(
+    'events complete by their numbers; 1 of its events pay out more than the ledger has of an account: see set-aside',
+  );
+});
+
 it.each([7, 41, 42])('goes over all 41 events, %i at once, and asks no more after fewer', async (limit) => {
   const client = await connect(scene.written.operatorUrl, false, 10_000);
   try {

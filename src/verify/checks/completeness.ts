@@ -13,14 +13,20 @@ const PROVEN_BLOCKS = `
   CROSS JOIN chain_cursor u ORDER BY 1`;
 
 /**
- * Notes about contracts whose events only a class of the indexer understands, and about those with unread logs.
+ * Notes about contracts whose events only a class of the indexer understands, about those with unread logs, and those that
+ * paid out more than the ledger had of an account. Counts no further than 1,000: anyone can add such events.
  * Row: contract, the text to append to its report.
  */
 const NOTES = `
   SELECT address AS contract, max(concat(
     CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; only ' || adapter || ' knows their meaning, which is not compared' END,
-    CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END
-  )) AS notes FROM chain_contracts GROUP BY 1`;
+    CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END,
+    CASE WHEN beyond > 0 THEN '; ' || beyond || CASE beyond WHEN 1000 THEN ' or more' ELSE '' END ||
+      ' of its events pay out more than the ledger has of an account: see set-aside' END
+  )) AS notes
+  FROM chain_contracts c CROSS JOIN LATERAL (SELECT count(*) AS beyond FROM (
+    SELECT FROM chain_events e WHERE e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED') AND e.outcome = 'OVERDRAW'
+      AND e.contract = c.address LIMIT 1000) n) o GROUP BY 1`;
 
 interface ProvenBlocks {
   contract: string;

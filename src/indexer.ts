@@ -18,12 +18,16 @@ import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 
 const THREADS = '/proc/self/task';
 const USAGE =
-  'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | replay [--json] | set-aside [--limit N] [--json] | records [--limit N] [--json]]';
-/** The contract may come before or after the block. */
-const REWINDING = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)(?: --contract (0x[0-9a-f]{40}))?$/i;
+  'usage: indexer [rewind --to BLOCK | rewind --contract ADDRESS [--to BLOCK] | replay [--json] | set-aside [--limit N] [--json] | records [--limit N] [--json]]';
+const ADDRESS = '(0x[0-9a-f]{40})';
+const REWINDING = new RegExp(
+  `^(?:--contract ${ADDRESS}(?: --to (\\d+))?|--to (\\d+)(?: --contract ${ADDRESS})?)$`,
+  'i',
+);
 
 /**
- * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named;
+ * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named,
+ * and everything of it without a block;
  * `replay` makes everything that is derived from the events anew, and ends; `set-aside` lists the events that are kept
  * without effect, and `records` what operators did, newest first, and they end.
  */
@@ -57,16 +61,17 @@ async function list(
 async function rewind(
   environment: Environment,
   logger: Logger,
-  { to, contract }: { to: number; contract?: string },
+  { to, contract }: { to?: number; contract?: string },
 ): Promise<void> {
   const app = await NestFactory.createApplicationContext(RewindModule.register(environment), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
   const { DATABASE_URL, OPERATOR } = environment;
+  const given = [...(contract ? ['--contract', contract] : []), ...(to === undefined ? [] : ['--to', to])];
   await recorded(
     DATABASE_URL,
-    { command: 'rewind', arguments: `${contract ? `--contract ${contract} ` : ''}--to ${to}`, by: OPERATOR },
+    { command: 'rewind', arguments: given.join(' '), by: OPERATOR },
     () => app.get(Rewind).to(to, contract),
     (undone) => ({ undone }),
   );
@@ -88,7 +93,7 @@ function giveWay(): void {
 }
 
 type Command =
-  | { name: 'rewind'; to: number; contract?: string }
+  | { name: 'rewind'; to?: number; contract?: string }
   | { name: 'replay'; json: boolean }
   | { name: 'set-aside'; limit: number; json: boolean }
   | { name: 'records'; limit: number; json: boolean };
@@ -96,9 +101,9 @@ type Command =
 export function readCommand([name, ...options]: string[]): Command | undefined {
   if (name === undefined) return undefined;
   const text = options.join(' ');
-  const [, before, to, after] = REWINDING.exec(text) ?? [];
-  if (name === 'rewind' && to && !(before && after))
-    return { name, to: Number(to), contract: (before ?? after)?.toLowerCase() };
+  const [, contract, from, to = from, of = contract] = REWINDING.exec(text) ?? [];
+  if (name === 'rewind' && (to ?? of))
+    return { name, to: to === undefined ? undefined : Number(to), contract: of?.toLowerCase() };
   if (name === 'replay' && /^(--json)?$/.test(text)) return { name, json: text !== '' };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
   const listed = { limit: Number(list?.[1] ?? 100), json: Boolean(list?.[2]) };

@@ -9,6 +9,7 @@ describe('the command line of the indexer', () => {
     ['rewind --to 5', { name: 'rewind', to: 5 }],
     [`rewind --contract ${contract} --to 5`, rewind],
     [`rewind --to 5 --contract ${contract}`, rewind],
+    [`rewind --contract ${contract}`, { name: 'rewind', contract: contract.toLowerCase() }],
     ['replay', { name: 'replay', json: false }],
     ['replay --json', { name: 'replay', json: true }],
     ['set-aside', { name: 'set-aside', limit: 100, json: false }],
@@ -21,6 +22,9 @@ describe('the command line of the indexer', () => {
   it.each([
     'rewind',
     'rewind --to x',
+    'rewind --to 5 ',
+    `rewind --contract ${contract} `,
+    `rewind --contract ${contract}--to 5`,
     'rewind --to 5 --contract 0x12',
     `rewind --contract ${contract} --to 5 --contract ${contract}`,
     'replay --to 5',

@@ -11,7 +11,7 @@ import { Recovery, mayPass } from './recovery';
 const PATIENCE_MS = 30_000;
 const RETRY_MS = 500;
 
-/** The operator's command `rewind --to N`, or `rewind --contract ADDRESS --to N`. */
+/** The operator's commands `rewind --to N` and `rewind --contract ADDRESS [--to N]`. */
 @Injectable()
 export class Rewind {
   private readonly logger = new Logger(Rewind.name);
@@ -26,11 +26,12 @@ export class Rewind {
   /**
    * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again, for 30 seconds, when
    * the node or the database gives a reason that may pass, or the leader has taken the cursor back.
+   * @param number undefined: the block before the first that the contract is read from
    * @param contract whose events alone are undone; it then catches up with the others, which stay
    * @returns how many events were undone
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
-  async to(number: number, contract?: string): Promise<number> {
+  async to(number: number | undefined, contract?: string): Promise<number> {
     const end = performance.now() + PATIENCE_MS;
     for (;;)
       try {
@@ -43,12 +44,14 @@ export class Rewind {
       }
   }
 
-  private async rewind(lead: Lead, number: number, contract?: string): Promise<number> {
+  private async rewind(lead: Lead, to: number | undefined, contract?: string): Promise<number> {
     const { client, writer } = lead;
     const { endpoints, environment } = this;
     const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
     // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, source, endpoints, environment);
+    const first = contract === undefined ? undefined : await this.firstBlock(lead, contract);
+    const number = to ?? Math.max(first! - 1, 0);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
     if (contract !== undefined) await this.requireRead(lead, number, contract);
     const last = await writer.eventBlock(number);
@@ -64,10 +67,19 @@ export class Rewind {
     return undone;
   }
 
-  /** @throws when the contract is not known, or was not read up to that block yet */
-  private async requireRead({ client, contracts }: Lead, number: number, contract: string): Promise<void> {
-    const { rowCount } = await client.query('SELECT FROM chain_contracts WHERE address = $1', [contract]);
-    if (rowCount === 0) throw new Error(`${contract} is none of the contracts that are followed`);
+  /** The first block that the contract is read from. @throws when it is not followed */
+  private async firstBlock({ client }: Lead, contract: string): Promise<number> {
+    const { rows } = await client.query<{ first: string | null }>(
+      'SELECT min(from_block) AS first FROM chain_contracts WHERE address = $1',
+      [contract],
+    );
+    const [{ first }] = rows;
+    if (first === null) throw new Error(`${contract} is none of the contracts that are followed`);
+    return Number(first);
+  }
+
+  /** @throws when the contract was not read up to that block yet */
+  private async requireRead({ contracts }: Lead, number: number, contract: string): Promise<void> {
     const apart = (await contracts.apart()).find(({ address }) => address === contract);
     if (apart && number > apart.at.number) throw new Error(`${contract} is at block ${apart.at.number} only`);
   }

@@ -2,13 +2,17 @@ import { recorded } from '#platform/operating/records';
 import type { Environment } from '#settings/environment';
 import { Replay, type ReplayReport } from './replay';
 
-const asText = ({ events, seconds, corrected, refused }: ReplayReport): string => {
+export const asText = ({ events, seconds, corrected, refused, adapted }: ReplayReport): string => {
   const changes = Object.entries(corrected).filter(([, count]) => count > 0);
   return [
     `${events} events replayed in ${seconds.toFixed(1)} s, ${Math.round(events / seconds)} a second`,
     ...changes.map(([what, count]) => `corrected in ${what}: ${count}`),
     ...refused.map((line) => `NOT CORRECTED: ${line}`),
-    ...(changes.length === 0 && refused.length === 0 ? ['nothing differs'] : []),
+    ...(changes.length === 0 && refused.length === 0 ? ['nothing differs from the stored events'] : []),
+    ...adapted.map(
+      ({ contract, adapter }) =>
+        `NOT READ AGAIN: the logs of ${contract}. If ${adapter} has changed since they were read: rewind --contract ${contract}`,
+    ),
     '',
   ].join('\n');
 };

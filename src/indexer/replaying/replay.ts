@@ -18,7 +18,14 @@ export interface ReplayReport {
   corrected: Record<string, number>;
   /** Pools and draws that the database refuses to have corrected, with its reasons. */
   refused: string[];
+  /** Contracts whose logs an adapter reads that `verify` does not know: a replay has no logs to read again. */
+  adapted: { contract: string; adapter: string }[];
 }
+
+const ADAPTED = `
+  SELECT DISTINCT c.address AS contract, c.adapter FROM chain_contracts c
+  WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
+  ORDER BY 1`;
 
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
@@ -59,7 +66,7 @@ export class Replay {
 
   private async all(writer: Client, readers: [Client, Client]): Promise<Omit<ReplayReport, 'seconds'>> {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
-    if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
+    if (!rows[0]) return { events: 0, corrected: {}, refused: [], adapted: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
     const lotteries = await readLotteries(writer);
     const shares = new ShareCorrection(writer, readers[0]);
@@ -86,7 +93,9 @@ export class Replay {
       draws: draws.corrected,
       ...(await this.sums(writer, readers)),
     };
+    const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
+      adapted,
       events: walked + draws.events,
       corrected,
       refused: [...shares.refused, ...pools.refused, ...draws.refused],

@@ -142,23 +142,27 @@ describe('a contract whose events break', () => {
     await bench.converged();
   });
 
-  it('is the only one that is read again after a rewind of it', async () => {
-    bench.buyTickets();
-    await bench.indexer(SOON);
-    await bench.converged();
-    await bench.end();
-    const its = bench.chain.blocks.flatMap(({ number, events }) =>
-      events.flatMap(({ contract }) => (contract === LOTTERY ? number : [])),
-    );
-    const undone = await bench.undoneDuring(async () => {
-      expect(await bench.rewind(its[0] - 1, LOTTERY)).toBe(its.length);
-      await apart('catching_up');
+  it.each(['to before its first event', 'without a block'])(
+    'alone is read again after a rewind %s',
+    async (how) => {
+      bench.buyTickets();
       await bench.indexer(SOON);
       await bench.converged();
-    });
-    expect(undone).toEqual(its);
-    await expect(bench.rewind(its[0] - 1, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
-  });
+      await bench.end();
+      const its = bench.chain.blocks.flatMap(({ number, events }) =>
+        events.flatMap(({ contract }) => (contract === LOTTERY ? number : [])),
+      );
+      const undone = await bench.undoneDuring(async () => {
+        const to = how === 'without a block' ? undefined : its[0] - 1;
+        expect(await bench.rewind(to, LOTTERY)).toBe(its.length);
+        await apart('catching_up');
+        await bench.indexer(SOON);
+        await bench.converged();
+      });
+      expect(undone).toEqual(its);
+      await expect(bench.rewind(its[0] - 1, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
+    },
+  );
 });
 
 describe('a block of which an endpoint sends no more than three logs at once', () => {

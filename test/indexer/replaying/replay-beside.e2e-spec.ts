@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { asText } from '#indexer/replaying/command';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import { query, connectTo } from '../../support/database';
@@ -72,6 +73,23 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
   };
   afterEach(async () => {
     for (const each of written.splice(0)) await each.stop();
+  });
+
+  it('says of which contracts it cannot read the logs again, as after a change of their adapter', async () => {
+    const random = generator(SEED);
+    const chain = new PaperChain();
+    extend(chain, random, 5);
+    const [{ contract }] = chain.blocks.flatMap(({ events }) => events);
+    const one = await open(chain);
+    await one.apply(chain);
+    expect(asText(await replay(one))).toMatch(/\nnothing differs from the stored events\n$/);
+    await one.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, adapter) VALUES ('individual', $1, 0, 0, 'class Clubs')
+       ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET adapter = excluded.adapter`,
+      [contract],
+    );
+    const again = `If class Clubs has changed since they were read: rewind --contract ${contract}\n`;
+    expect(asText(await replay(one))).toContain(`NOT READ AGAIN: the logs of ${contract}. ${again}`);
   });
 
   it('a ledger comes out as a new one would, while it grows', async () => {

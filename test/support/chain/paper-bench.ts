@@ -157,7 +157,7 @@ export class PaperBench {
   }
 
   /** Takes blocks back as the operator's command does. @returns how many events were undone */
-  async rewind(to: number, contract?: string, settings: NodeJS.ProcessEnv = {}): Promise<number> {
+  async rewind(to?: number, contract?: string, settings: NodeJS.ProcessEnv = {}): Promise<number> {
     const environment = indexerSettings(this.databaseUrl, { ...this.settings(), ...settings });
     return rewind(RewindModule.register(environment), to, contract, new NestLogger(this.logger));
   }

@@ -53,7 +53,7 @@ export class Operators {
 /** @returns how many events were undone */
 export async function rewind(
   module: DynamicModule,
-  to: number,
+  to: number | undefined,
   contract?: string,
   logger: LoggerService | false = false,
 ): Promise<number> {

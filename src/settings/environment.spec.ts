@@ -293,7 +293,6 @@ const WRONG: Record<string, string[]> = {
   KEEPER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     POOL_TYPES.join(),
-    `individual=${ONE}`,
     CONTRACTS.replace(address('2'), '0x12'),
     CONTRACTS.replace('lottery', 'lotery'),
     CONTRACTS.replaceAll(',', ';'),
@@ -302,7 +301,6 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replace('lottery=', 'lottery:='),
     CONTRACTS.replace('lottery=', 'lottery:Two words='),
     `${CONTRACTS},lottery:vault=${ONE}`,
-    CONTRACTS.replace('lottery=', 'lottery+='),
     CONTRACTS.replace('lottery=', 'lottery++='),
   ],
   SIWE_DOMAINS: `https://a.example a.example/ user@a.example a.example,*.example.org a.example:
@@ -363,6 +361,16 @@ describe('parsing', () => {
       [other, '7'],
     ]);
     expect([...load({}).MIN_DEPOSITS]).toEqual([]);
+  });
+
+  it('needs no contract of each type: new pools of the others are off', () => {
+    const { POOL_CONTRACTS } = load({ POOL_CONTRACTS: `individual=${ONE},lottery:vault+=${address('9')}` });
+    expect(POOL_TYPES.map((type) => POOL_CONTRACTS.newest(type))).toEqual([ONE, null, null, null]);
+    expect([...POOL_CONTRACTS.values()]).toEqual([[ONE], [], [address('9')], []]);
+    expect([POOL_CONTRACTS.furtherOf('lottery'), POOL_CONTRACTS.formerOf('lottery')]).toEqual([
+      [address('9')],
+      [],
+    ]);
   });
 
   it('gives the adapters that POOL_CONTRACTS names, by address', () => {

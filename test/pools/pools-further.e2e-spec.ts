@@ -2,7 +2,7 @@ import { POOL_TYPES } from '#values/types';
 import { CONTRACTS, type SignedIn, TEN, useApp } from '../support/app';
 
 const [OLD, BESIDE, OF_OTHERS] = ['a', 'B', 'c'].map((digit) => `0x${digit.repeat(40)}`);
-const NAMED = POOL_TYPES.map((type) => `${type}=${CONTRACTS[type]}`);
+const NAMED = POOL_TYPES.filter((type) => type !== 'rotating').map((type) => `${type}=${CONTRACTS[type]}`);
 const app = useApp({
   POOL_CONTRACTS: [
     `individual=${OLD}`,
@@ -52,6 +52,15 @@ describe('a new pool', () => {
       [{ field: 'contract', message: 'must be one of new individual pools' }],
     ]);
     expect((await app.get('/pools', user)).body.pagination.total).toBe(0);
+  });
+
+  it('cannot be of a type without a contract, as the configuration says', async () => {
+    expect((await app.get('/config', user)).body.data.contracts.rotating).toBe(null);
+    const { status, body } = await create({ type: 'rotating' });
+    expect([status, body.details]).toEqual([
+      400,
+      [{ field: 'type', message: 'rotating has no contract here' }],
+    ]);
   });
 
   it.each(['', '0x12', 5, null, [BESIDE]])('is refused for %j', async (contract) => {

@@ -77,7 +77,7 @@ export interface PaymentCheck {
 export async function checkPayment(
   config: ClientConfig,
   signedIn: Address | undefined,
-  { wallet, amount, type, contract = type && config.contracts[type] }: PaymentCheck,
+  { wallet, amount, type, contract = (type && config.contracts[type]) ?? undefined }: PaymentCheck,
 ): Promise<void> {
   const { chainId, token } = config;
   if (chainId === null || token === null)

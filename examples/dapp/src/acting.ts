@@ -68,7 +68,7 @@ export function useActing(
   const attempt = useRef({ body: '', idempotencyKey: '' });
   const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
-    const contract = pool.contract ?? config.contracts[pool.type];
+    const contract = pool.contract ?? config.contracts[pool.type] ?? '';
     const calls = callsAt(config, contract);
     const problem = calls.includes('deposit')
       ? await problemWith({ amount, contract, type: pool.type })

@@ -28,14 +28,18 @@ export function NewPoolDialog({
   /** Resolves to what is wrong; then there is no pool. */
   onCreate: (pool: NewPool) => Promise<Problem | undefined>;
 }) {
-  const [type, setType] = useState<PoolType>('individual');
+  const offered = (Object.keys(TYPES) as PoolType[]).filter(
+    (each) => config.contracts[each] !== null || config.furtherContracts[each].length > 0,
+  );
+  const [type, setType] = useState<PoolType>(offered[0] ?? 'individual');
   const [text, setText] = useState('25');
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
   const [asked, ask] = useState<string>();
   const further = config.furtherContracts[type];
-  const contract = further.find((each) => each === asked);
-  const place = contract ?? config.contracts[type];
+  const usual = config.contracts[type];
+  const contract = further.find((each) => each === asked) ?? (usual === null ? further[0] : undefined);
+  const place = contract ?? usual ?? '';
   const calls = callsAt(config, place);
   const token = tokens.ofContract(place);
   const most = tokens.inWallet(token);
@@ -74,23 +78,20 @@ export function NewPoolDialog({
       <form ref={form} onSubmit={send} noValidate>
         <fieldset class="types">
           <legend>Type</legend>
-          {Object.entries(TYPES).map(([value, { name, text: what, sign }]) => (
-            <label key={value}>
-              <input
-                type="radio"
-                name="type"
-                checked={value === type}
-                onChange={() => setType(value as PoolType)}
-              />
-              <span class={`sign ${value}`} aria-hidden="true">
-                {sign}
-              </span>
-              <span>
-                <strong>{name}</strong>
-                <small>{what}</small>
-              </span>
-            </label>
-          ))}
+          {offered
+            .map((value) => [value, TYPES[value]] as const)
+            .map(([value, { name, text: what, sign }]) => (
+              <label key={value}>
+                <input type="radio" name="type" checked={value === type} onChange={() => setType(value)} />
+                <span class={`sign ${value}`} aria-hidden="true">
+                  {sign}
+                </span>
+                <span>
+                  <strong>{name}</strong>
+                  <small>{what}</small>
+                </span>
+              </label>
+            ))}
         </fieldset>
         <AmountField
           label={isCircle ? 'Each pays in a round' : 'First deposit'}
@@ -108,7 +109,7 @@ export function NewPoolDialog({
                 value={contract ?? ''}
                 onChange={(event) => ask(event.currentTarget.value)}
               >
-                <option value="">In the contract of the service</option>
+                {usual !== null && <option value="">In the contract of the service</option>}
                 {further.map((address) => (
                   <option key={address} value={address}>
                     {isVault(callsAt(config, address)) ? 'In the vault' : 'At'} {shortAddress(address)},{' '}

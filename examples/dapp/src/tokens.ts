@@ -42,7 +42,7 @@ export function tokensOf(
     ofPayment: (payment) =>
       'pool' in payment
         ? ofPool(payment.pool)
-        : ofContract(('contract' in payment && payment.contract) || contracts.lottery),
+        : ofContract(('contract' in payment && payment.contract) || (contracts.lottery ?? '')),
     others: [...held.values()].filter((token) => !isFirst(token)),
   };
 }

@@ -44,7 +44,11 @@ export class ChainInfo {
   explorerUrl: string | null;
 }
 
-export class PoolContracts extends FieldsByType<string>(ADDRESS) {}
+export class PoolContracts extends FieldsByType<string | null>({
+  ...ADDRESS,
+  nullable: true,
+  description: 'null if the service has no contract for new pools of the type',
+}) {}
 
 export class ContractLists extends FieldsByType<string[]>(ADDRESSES) {}
 

@@ -99,8 +99,10 @@ export class PoolsService {
   }
 
   /** The reason why the settings refuse a new pool. A repeated request may have passed before they changed. */
-  private refusal(type: PoolType, contract: string, amount: string): ApiError | undefined {
+  private refusal(type: PoolType, contract: string | null, amount: string): ApiError | undefined {
     const { POOL_CONTRACTS } = this.chain;
+    if (contract === null)
+      return validationFailed({ field: 'type', message: `${type} has no contract here` });
     if (contract !== POOL_CONTRACTS.newest(type) && !POOL_CONTRACTS.furtherOf(type).includes(contract))
       return validationFailed({ field: 'contract', message: `must be one of new ${type} pools` });
     const { MIN_DEPOSIT, MIN_DEPOSITS } = this.settings;
@@ -146,7 +148,7 @@ export class PoolsService {
     const pool: CreatedPool = {
       id: this.newId(now),
       type,
-      contractAddress,
+      contractAddress: contractAddress!,
       balance: amount,
       createdAt: new Date(now).toISOString(),
       depositId: this.newId(now),

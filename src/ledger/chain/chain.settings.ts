@@ -17,9 +17,9 @@ export class PoolContracts extends Map<PoolType, string[]> {
   readonly adapters = new Map<string, string>();
   private readonly further = new Map<PoolType, string[]>();
 
-  /** The one of new pools that ask for none. */
-  newest(type: PoolType): string {
-    return this.get(type)!.findLast((address) => !this.furtherOf(type).includes(address))!;
+  /** The one of new pools that ask for none. Null: there are no such pools of the type here. */
+  newest(type: PoolType): string | null {
+    return this.get(type)!.findLast((address) => !this.furtherOf(type).includes(address)) ?? null;
   }
 
   /** Those that new pools may ask for beside the newest. */
@@ -69,7 +69,7 @@ export class ChainSettings extends ProcessSettings {
   CHAIN_ID?: number;
 
   @Setting(
-    'Contracts of each pool type. A type may be named several times: all are followed, and new pools get the last. One with a plus (`type+=0x…`) they get only if they ask for it (`contract` of POST /pools). Production needs it.',
+    'Contracts of each pool type. There are no pools of a type that is not named. A type may be named several times: all are followed, and new pools get the last. One with a plus (`type+=0x…`) they get only if they ask for it (`contract` of POST /pools). Production needs it.',
     {
       readBy: ['API', 'indexer', 'verify', 'keeper'],
       form: `\`${POOL_TYPES.map((type) => `${type}=0x…`).join()}\``,
@@ -79,7 +79,7 @@ export class ChainSettings extends ProcessSettings {
   )
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
   @IsInstance(PoolContracts, {
-    message: `must name one or more addresses, each once, for every pool type: ${POOL_TYPES.map((type) => `${type}=0x…`).join()}`,
+    message: `must name one or more addresses, each once for a pool type: ${POOL_TYPES.map((type) => `${type}=0x…`).join()}`,
   })
   POOL_CONTRACTS = new PoolContracts(POOL_TYPES.map((type) => [type, [ZERO_ADDRESS]]));
 
@@ -106,8 +106,8 @@ export function strangersIn(
 
 /**
  * A contract may serve several types: its events name the pool, and pools know their type.
- * @returns null if the text is not a list of types and addresses, lacks a type or one without a plus, repeats an address
- * for a type, or names two adapters for one address
+ * @returns null if the text is not a list of types and addresses, repeats an address for a type, or names two adapters for
+ * one address
  */
 function parseContracts(text: string): PoolContracts | null {
   const contracts = new PoolContracts(POOL_TYPES.map((type) => [type, []]));
@@ -123,9 +123,7 @@ function parseContracts(text: string): PoolContracts | null {
     adapters.set(address, adapter);
     if (adapter !== undefined) contracts.adapters.set(address, adapter);
   }
-  return POOL_TYPES.every((type) => contracts.get(type)!.length > contracts.furtherOf(type).length)
-    ? contracts
-    : null;
+  return contracts;
 }
 
 function areEndpoints(value: unknown): boolean {

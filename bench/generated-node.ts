@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pad, toEventSelector, toHex } from 'viem';
+import { pad, toEventSelector, toFunctionSelector, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import type { Pool } from './chain';
 import { obey } from './helper';
@@ -10,12 +10,17 @@ import { obey } from './helper';
 export interface Call {
   id: number;
   method: string;
-  params?: [string | { fromBlock: string; toBlock: string; to: string }, string];
+  params?: [string | { fromBlock: string; toBlock: string; to: string; data?: string }, string];
 }
 
 export const hex = (value: number): string => `0x${value.toString(16)}`;
 export const word = (value: number): string => value.toString(16).padStart(64, '0');
 export const hash = (kind: string, value: number): string => `0x${kind}${word(value).slice(kind.length)}`;
+/** Of each contract, and what the token says of itself. */
+const TOKEN_FACTS: Record<string, string> = {
+  [toFunctionSelector('function token()')]: word(70),
+  [toFunctionSelector('function decimals()')]: word(18),
+};
 const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
 export const START = Math.floor(Date.now() / 1000) - 100_000;
 
@@ -66,6 +71,8 @@ export class GeneratedNode {
   protected result({ method, params = ['', ''] }: Call): string {
     const [first, block] = params;
     if (typeof first === 'object') {
+      const fact = TOKEN_FACTS[first.data ?? ''];
+      if (method === 'eth_call' && fact) return `"0x${fact}"`;
       if (method === 'eth_call')
         return first.to === this.contract ? `"0x${word(Number(block) * this.perBlock)}"` : '"0x"';
       return `[${[...this.logs(Number(first.fromBlock), Number(first.toBlock))].join(',')}]`;

@@ -14,7 +14,8 @@ PREPARE pool_analytics AS
   coalesce(sum(yield), 0)::text AS yield, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
  FROM pool_totals WHERE contract = ANY(o.contracts)) s))::text AS data
   FROM (SELECT
-ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
+ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+  EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
 (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
   coalesce(sum(yield), 0)::text AS yield, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
  FROM pool_totals WHERE contract <> ALL(others.contracts)) s CROSS JOIN (
@@ -55,7 +56,8 @@ PREPARE user_analytics AS
  FROM owner_totals WHERE owner_id = u.id AND contract = ANY(o.contracts)) p
       WHERE d.days > 0 OR p.pools > 0) END)::text AS data
   FROM users u CROSS JOIN (SELECT
-ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
+ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+  EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
 (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
   coalesce(sum(claimed), 0)::text AS claimed,
   coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,

@@ -5,7 +5,8 @@
 PREPARE start AS
   SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw,
 
-ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS "otherContracts", here.*,
+ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+  EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address) AS "otherContracts", here.*,
     pools.data AS "pools", pools.total AS "poolsTotal",
     positions.data AS "positions", positions.total AS "positionsTotal",
     transactions.data AS "transactions", transactions.total AS "transactionsTotal",
@@ -16,7 +17,8 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
 'id', u.id, 'address', u.address,
 'poolCount', (SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = u.id AND true),
 'totalDeposits', (SELECT coalesce(sum(deposited), 0) FROM account_days WHERE address = u.address AND contract <> ALL(
-ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address)))::text,
+ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+  EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address)))::text,
 'createdAt', iso(u.created_at), 'tokenExpiresAt', ($1::text), 'chainId', ($2::bigint))::text AS data
   FROM users u WHERE u.id = ($3::uuid)) profile
   CROSS JOIN (
@@ -47,7 +49,8 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
  FROM owner_totals WHERE owner_id = u.id AND contract = ANY(o.contracts)) p
       WHERE d.days > 0 OR p.pools > 0) END)::text AS data
   FROM users u CROSS JOIN (SELECT
-ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
+ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+  EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
 (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
   coalesce(sum(claimed), 0)::text AS claimed,
   coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,

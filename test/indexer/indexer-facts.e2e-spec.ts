@@ -1,5 +1,4 @@
 import { toFunctionSelector } from 'viem';
-import { WrongChain } from '#indexer/agreement/chain-identity';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
@@ -115,19 +114,52 @@ describe('facts of the chain', () => {
     expect(await tokens()).toContainEqual(another);
   });
 
-  it('a contract of the ledger may not get another token, and the ledger is left as it is', async () => {
-    await follow();
-    const before = await bench.state();
-    const former = `0x${'3'.repeat(40)}`;
-    const [{ contract }] = await bench.sql<{ contract: string }>('SELECT contract FROM chain_events LIMIT 1');
-    await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [former, contract]);
-    const { ended } = (await bench.follow()).get(Indexer);
-    await expect(ended).rejects.toThrow(WrongChain);
-    await expect(ended).rejects.toThrow(
-      new RegExp(`amounts of the token ${former}, but the contract ${contract} now has ${test().token}`, 'i'),
+  /** At the head, health and database say of this contract alone that it is quarantined, and why. */
+  async function isSetApart(telemetry: IndexerTelemetry, address: string, reason: string): Promise<void> {
+    await bench.atHead();
+    await until(() =>
+      Boolean(telemetry.apart.contracts?.some((each) => each.address === address && each.reason === reason)),
     );
-    expect([await bench.state(), await facts()]).toEqual([before, test()]);
+    const quarantined = await bench.sql('SELECT address, state, reason FROM chain_contracts_apart');
+    expect(quarantined).toEqual([{ address, state: 'quarantined', reason }]);
+  }
+
+  it('a contract without a token is quarantined until it has one, and the others go on', async () => {
+    // It has code, and no token().
+    const { address } = await deploy(bench.owner, artifacts.TestToken);
+    bench.further.push(['individual', address]);
+    const telemetry = (await bench.follow()).get(IndexerTelemetry);
+    await bench.deposit(bench.pools[0], 8n);
+    await isSetApart(telemetry, address.toLowerCase(), 'it names no token by token() or asset()');
+    expect(await bench.sql('SELECT FROM transactions WHERE amount = 8')).toHaveLength(1);
+    expect(await facts()).toEqual(test());
+    const code = await bench.rpc('eth_getCode', bench.deployment.contracts.individual, 'latest');
+    await bench.rpc('anvil_setCode', address, code);
+    await bench.deposit(bench.pools[0], 9n);
+    await bench.converged();
+    expect(await bench.sql('SELECT FROM chain_contracts_apart')).toEqual([]);
+  });
+
+  it('a contract of the ledger whose token is another now is quarantined, and its amounts stay what they are', async () => {
+    await follow();
+    const former = `0x${'3'.repeat(40)}`;
+    const [{ contract, first }] = await bench.sql<{ contract: string; first: number }>(
+      'SELECT contract, min(block_number)::int AS first FROM chain_events GROUP BY contract LIMIT 1',
+    );
+    const before = await bench.state();
+    await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [former, contract]);
+    const telemetry = (await bench.follow()).get(IndexerTelemetry);
+    const remedy = `rewind --contract ${contract} --to ${first - 1}`;
+    const reason = `its amounts are of the token ${former}, and its token is ${test().token} now: ${remedy}`;
+    await isSetApart(telemetry, contract, reason);
+    await bench.leave();
+    expect(await bench.state()).toEqual(before);
+    const [{ token }] = await bench.sql('SELECT token FROM chain_tokens WHERE contract = $1', [contract]);
+    expect(token).toBe(former);
     await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [test().token, contract]);
+    // A quarantined contract has to show a further block.
+    await bench.deposit(bench.pools[0], 10n);
+    await follow();
   });
 
   it('another token than that of the ledger is refused, also when it is read only later, unless the ledger is empty', async () => {

@@ -1,6 +1,5 @@
 import { type Hex, pad } from 'viem';
 import { ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
-import { PoolContracts } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { SignInRefused } from '#features/auth/sign-in-refused';
@@ -101,10 +100,10 @@ describe.each(BEHAVIOURS)('a node that sends %s', (_, reply, saying, result) => 
 
   it('is understood by the reading of a token, here of its symbol', async () => {
     const reader = { source: { rpc } } as WatchedEndpoint;
-    const found = await readTokens([reader], new PoolContracts([['cooperative', [ADDRESS]]]));
+    const found = await readTokens([reader], [ADDRESS]);
     const symbol = saying === 'revert' ? '' : (expect.any(String) as unknown);
     const token = { contract: ADDRESS, address: ADDRESS, decimals: 18, symbol };
-    expect(found).toEqual(isSilent ? undefined : [token]);
+    expect(found?.known).toEqual(isSilent ? undefined : [token]);
   });
 
   it('is understood by the keeper', async () => {

@@ -124,6 +124,16 @@ describe('amounts of several tokens', () => {
 
   it('are of an unknown token where the contract was not read yet: then nothing is to be allowed', async () => {
     await app.sql('DELETE FROM chain_tokens WHERE contract = $1', [CONTRACTS.individual]);
+    await app.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block) VALUES ('individual', $1, 0, 1)`,
+      [CONTRACTS.individual],
+    );
+    // The amounts could be of any token: no sum has them.
+    expect(await get('/analytics/pools', user)).toMatchObject({ totalDeposits: '0', totalYield: '0' });
+    expect(await get('/analytics/user', user)).toMatchObject({ totalDeposited: '0', yieldEarned: '0' });
+    expect(await get('/auth/me', user)).toMatchObject({ totalDeposits: '0' });
+    const { otherContracts } = await get('/users/me/start', user);
+    expect(otherContracts).toContain(CONTRACTS.individual);
     const answer = await app.get(`/pools/${own}/calls/deposit?amount=9`, user);
     expect([answer.status, answer.body.code]).toEqual([503, 'chain_unknown']);
   });

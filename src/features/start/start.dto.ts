@@ -49,7 +49,7 @@ export class StartPage {
     type: [String],
     example: [],
     description:
-      'Contracts of other tokens than the first: what is paid there counts in `analytics.otherTokens` alone',
+      'Contracts that are not known to have the first token: what is paid there counts in `analytics.otherTokens`, or in no sum while their token is unknown',
   })
   otherContracts: string[];
   @ApiProperty({

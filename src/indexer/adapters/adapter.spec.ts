@@ -167,6 +167,8 @@ describe('an adapter', () => {
       return new Made();
     };
     expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({ className: 'Made', types: NAMED.types });
+    for (const token of ['MUSD()', `0x${'A1'.repeat(20)}`])
+      expect(adapterOf(made({ token }, 'Paid', 'Renamed'))).toMatchObject({ token });
     const refused: [message: string, given: object, ...names: Parameters<typeof read>[0][]][] = [
       ['Made: no method reads Renamed, so its number', {}, 'Paid'],
       ['Made.seen: Seen has no parameter number', {}, 'Paid', 'Renamed', 'Seen'],
@@ -179,6 +181,8 @@ describe('an adapter', () => {
         'Paid',
         'Renamed',
       ],
+      ['Made: token: MUSD is no function', { token: 'MUSD' }, 'Paid', 'Renamed'],
+      ['Made: token: of(uint256 pool) has parameters', { token: 'of(uint256 pool)' }, 'Paid', 'Renamed'],
       [
         'Made: balance: of(address) has the parameter',
         { views: { balance: 'of(address)' } },

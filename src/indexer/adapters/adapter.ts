@@ -1,5 +1,6 @@
 import { MetadataScanner } from '@nestjs/core';
 import { type Hex, type AbiEvent, toEventSelector } from 'viem';
+import { ADDRESS } from '#values/rules';
 import type { Happening } from '#ledger/adapters/happening';
 import { readCall } from '#ledger/adapters/own-call';
 import {
@@ -23,7 +24,7 @@ export interface AdaptedEvent {
 }
 
 /** What the indexer knows of the contracts of one kind. */
-export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views' | 'calls'> {
+export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'token' | 'views' | 'calls'> {
   className: string;
   /** The class as which `verify` compares its events, or `class X` if only that class knows their meaning. */
   verifiedAs: string;
@@ -40,7 +41,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   const { constructor } = instance;
   const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
   if (!options) return undefined;
-  const { name, types, abi, numberedBy, poolsBy = 'reference', views, calls } = options;
+  const { name, types, abi, numberedBy, poolsBy = 'reference', token, views, calls } = options;
   const className = constructor.name;
   const events = new Map<Hex, AdaptedEvent>();
   const methods = instance as Record<string, AdaptedEvent['translate']>;
@@ -63,9 +64,11 @@ export function adapterOf(instance: object): Adapter | undefined {
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
   for (const [use, signature] of Object.entries({ ...views, ...calls }))
     readCall(signature, `${className}: ${use}`);
+  if (token !== undefined && !ADDRESS.test(token) && readCall(token, `${className}: token`).inputs.length > 0)
+    throw new Error(`${className}: token: ${token} has parameters`);
   const verifiedAs = readerOf(instance) ?? `class ${className}`;
   const isNumbered = numberedBy !== undefined;
-  return { className, verifiedAs, name, types, views, calls, poolsBy, isNumbered, events };
+  return { className, verifiedAs, name, types, token, views, calls, poolsBy, isNumbered, events };
 }
 
 /** Goes by the class that defines the methods: one that changes a method may change the meaning of events. */

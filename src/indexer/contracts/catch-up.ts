@@ -64,6 +64,7 @@ export class CatchUp {
     this.failures.clear();
     this.patience.forgetAll();
     this.contracts.passed.clear();
+    this.contracts.barred = new Map();
     await this.contracts.load(ledger);
   }
 
@@ -108,6 +109,7 @@ export class CatchUp {
     const due = [...this.contracts.apart.values()].filter(
       ({ address, state, at }) =>
         (this.waits.get(address) ?? 0) <= performance.now() &&
+        !this.contracts.barred.has(address) &&
         (state === 'catching_up' || cursor.number > (this.contracts.quarantinedAt.get(address) ?? at.number)),
     );
     return due.find(({ address }) => address > this.last) ?? due[0];

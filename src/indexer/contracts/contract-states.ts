@@ -27,6 +27,8 @@ export class ContractStates {
   readonly apart = new Map<string, Apart>();
   /** By contract, the cursor's block when it was quarantined. What broke it is in a later block. */
   readonly quarantinedAt = new Map<string, number>();
+  /** Contracts that cannot be followed, whatever their events, and why. */
+  barred: ReadonlyMap<string, string> = new Map();
   /** By contract, the topics of unread logs that this process has reported since it began to lead. */
   readonly passed = new Map<string, Set<string>>();
   private readonly logger = new Logger('Contracts');
@@ -65,6 +67,20 @@ export class ContractStates {
   /** The numbers of all contracts that are followed fit. */
   areSound(): void {
     this.patience.forgetAll();
+  }
+
+  /** Quarantines contracts for as long as they are among these */
+  async bar(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    barred: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    if (barred === this.barred) return;
+    for (const [contract, reason] of barred)
+      if (this.apart.get(contract)?.reason !== reason)
+        await this.separate(ledger, cursor, reader, contract, 'quarantined', reason);
+    this.barred = barred;
   }
 
   /** Counts logs that no method reads, and logs each topic once. Call before the batch is applied. */
@@ -140,7 +156,8 @@ export class ContractStates {
   ): Promise<void> {
     // What the ledger certainly has of it. One that came without events may have had some all the same.
     const isWhole = this.sequence.isProven(cursor.number) && this.sequence.lastOf(contract).seq > 0;
-    const at = isWhole ? cursor : await this.beforeLast(ledger, reader, contract);
+    const known = this.apart.get(contract)?.at;
+    const at = known ?? (isWhole ? cursor : await this.beforeLast(ledger, reader, contract));
     await ledger.contracts.setApart(cursor, contract, at, state, reason);
     if (state === 'quarantined') this.quarantinedAt.set(contract, cursor.number);
     this.patience.forget(contract);

@@ -114,6 +114,7 @@ export class Follower {
   private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
     const { sequence, proofs } = this.contracts;
+    await this.contracts.bar(lead, cursor, this.reader, this.preflight.barred);
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;

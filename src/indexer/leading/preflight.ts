@@ -12,15 +12,17 @@ import type { Lead } from './lead-connection';
 import { type ContractFacts, readContractFacts } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { contractsWithoutCode } from './missing-code';
-import { type ContractToken, readTokens } from './token';
+import { type ReadTokens, readTokens } from './token';
 
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
-  private tokens?: ContractToken[];
+  private tokens?: ReadTokens;
   private contracts?: ContractFacts[];
-  /** A token is another than that of the ledger, as a later attempt found. */
+  /** Contracts that cannot be followed, and why: their amounts could be of any token. A new map after each change. */
+  barred: ReadonlyMap<string, string> = new Map();
+  /** No contract has the first token of the ledger any more, as a later attempt found. */
   refusal?: WrongChain;
   private tried = false;
   private epoch = 0;
@@ -56,8 +58,9 @@ export class Preflight {
 
   /** Whether anything could not be read at the start, and still has not been; also a contract that was not there. */
   get lacksFacts(): boolean {
-    const { tokens, contracts, telemetry } = this;
-    return this.tried && (tokens === undefined || contracts === undefined || telemetry.missing.size > 0);
+    const { tokens, contracts, telemetry, barred } = this;
+    const isPartial = barred.size > 0 || telemetry.missing.size > 0;
+    return this.tried && (tokens === undefined || contracts === undefined || isPartial);
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
@@ -91,13 +94,13 @@ export class Preflight {
     const first = !this.tried;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     await this.lookForContracts(heard);
-    this.tokens = await readTokens(heard, this.environment.POOL_CONTRACTS);
+    this.tokens = await readTokens(heard, this.endpoints.contracts, (each) => this.adapters.of(each)?.token);
     this.contracts = await readContractFacts(heard, this.endpoints.contracts);
     this.tried = true;
-    if (this.tokens) await refuseChange(client, this.tokens);
+    if (this.tokens) await this.judgeTokens(client, this.tokens);
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
-    const tokens = this.tokens ?? [];
+    const tokens = (this.tokens?.known ?? []).filter(({ contract }) => !this.barred.has(contract));
     await client.query(KEEP, [
       this.epoch,
       tokens.map(({ contract }) => contract),
@@ -112,6 +115,27 @@ export class Preflight {
         this.contracts.map(({ minimum }) => minimum),
         this.contracts.map(({ circles }) => circles),
       ]);
+  }
+
+  /** @throws WrongChain when the ledger has sums in a token that no contract has now */
+  private async judgeTokens(client: Client, { known, unknown }: ReadTokens): Promise<void> {
+    const { rows } = await client.query<{ contract: string; token: string; first: string | null }>(STORED);
+    const stored = new Map(rows.map(({ contract, ...row }) => [contract, row]));
+    const barred = new Map<string, string>();
+    for (const [contract, reason] of unknown)
+      if (!stored.has(contract) && !this.telemetry.missing.has(contract)) barred.set(contract, reason);
+    for (const { contract, address } of known) {
+      const { token = address, first = null } = stored.get(contract) ?? {};
+      if (token === address || first === null) continue;
+      const remedy = `rewind --contract ${contract} --to ${Number(first) - 1}`;
+      barred.set(
+        contract,
+        `its amounts are of the token ${token}, and its token is ${address} now: ${remedy}`,
+      );
+    }
+    if ([...barred].join() !== [...this.barred].join()) this.barred = barred;
+    const now = this.endpoints.contracts.flatMap((contract) => stored.get(contract)?.token ?? []);
+    if (known.length > 0) await refuseChange(client, [...now, ...known.map(({ address }) => address)]);
   }
 }
 
@@ -144,28 +168,24 @@ const KEEP_CONTRACTS = `
   WHERE c.address = m.address AND (c.minimum, c.circles) IS DISTINCT FROM (m.minimum, m.circles)
     AND EXISTS (SELECT FROM chain_cursor WHERE epoch = $1)`;
 
-/** @throws WrongChain when the ledger holds amounts of a contract in another token, or sums in one that none has now */
-async function refuseChange(client: Client, tokens: ContractToken[]): Promise<void> {
-  const columns = [tokens.map(({ contract }) => contract), tokens.map(({ address }) => address)];
-  const { rows } = await client.query<{ token: string; place: string; now: string; first: string }>(
-    CHANGED,
-    columns,
-  );
+/** SQL: the tokens as the ledger has them. `first` is the block of the contract's first event; null: it has none. */
+const STORED = `
+  SELECT k.contract, k.token,
+    (SELECT e.block_number FROM chain_events e WHERE e.contract = k.contract ORDER BY e.seq LIMIT 1) AS first
+  FROM chain_tokens k`;
+
+/** @throws WrongChain when the ledger has sums in a token that is none of these */
+async function refuseChange(client: Client, tokens: string[]): Promise<void> {
+  const { rows } = await client.query<{ token: string; first: string }>(CHANGED, [tokens]);
   if (!rows[0]) return;
-  const { token, place, now, first } = rows[0];
+  const { token, first } = rows[0];
   throw new WrongChain(
-    `the ledger holds amounts of the token ${token}, but ${place} now ${now}. Name ` +
-      `contracts of the former token, or take all events back: rewind --to ${Number(first) - 1}`,
+    `the ledger holds amounts of the token ${token}, but the contracts of POOL_CONTRACTS now have ` +
+      `${[...new Set(tokens)].join(', ')}. Name contracts of the former token, or take all events back: ` +
+      `rewind --to ${Number(first) - 1}`,
   );
 }
 
 const CHANGED = `
-  WITH told AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t(contract, token))
-  SELECT c.*, (SELECT min(block_number) FROM chain_events) AS first FROM (
-    SELECT k.token, 'the contract ' || k.contract AS place, 'has ' || t.token AS now
-    FROM chain_tokens k JOIN told t USING (contract)
-    WHERE k.token <> t.token AND EXISTS (SELECT FROM chain_events e WHERE e.contract = k.contract)
-    UNION ALL
-    SELECT f.token_address, 'the contracts of POOL_CONTRACTS', 'have ' || (SELECT string_agg(DISTINCT token, ', ') FROM told)
-    FROM chain_facts f WHERE f.token_address NOT IN (SELECT token FROM told)
-  ) c WHERE EXISTS (SELECT FROM chain_events) LIMIT 1`;
+  SELECT f.token_address AS token, (SELECT min(block_number) FROM chain_events) AS first
+  FROM chain_facts f WHERE f.token_address <> ALL ($1) AND EXISTS (SELECT FROM chain_events)`;

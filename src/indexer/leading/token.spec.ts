@@ -1,14 +1,10 @@
-import { encodeAbiParameters, pad, stringToHex } from 'viem';
-import { PoolContracts } from '#ledger/chain/chain.settings';
+import { encodeAbiParameters, pad, stringToHex, toFunctionSelector } from 'viem';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { readTokens } from './token';
 
 const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
-const CONTRACTS = new PoolContracts([
-  ['cooperative' as const, [POOL]],
-  ['lottery' as const, [LOTTERY]],
-]);
+const CONTRACTS = [POOL, LOTTERY];
 const word = (address: string): string => pad(address as '0x');
 const text = (value: string): string => encodeAbiParameters([{ type: 'string' }], [value]);
 const [token, asset, symbol, decimals] = ['0xfc0c546a', '0x38d52e0f', '0x95d89b41', '0x313ce567'];
@@ -42,36 +38,39 @@ const lying = {
   [`${OTHER} ${decimals}`]: word('0x12'),
 };
 const DAI = { address: lower, symbol: 'DAI', decimals: 18 };
-const ofBoth = (token: object): object[] => [POOL, LOTTERY].map((contract) => ({ contract, ...token }));
-const ofOne = (contract: string): object[] => [{ contract, ...DAI }];
-const readOf = (contracts: PoolContracts, ...answers: object[]) =>
+const bothHave = (token: object): object => ({
+  known: CONTRACTS.map((contract) => ({ contract, ...token })),
+  unknown: new Map(),
+});
+const NONE = 'it names no token by token() or asset()';
+const read = (...answers: object[]) =>
   readTokens(
     answers.map((each) => endpoint(each as Record<string, unknown>)),
-    contracts,
+    CONTRACTS,
   );
-const read = (...answers: object[]) => readOf(CONTRACTS, ...answers);
 
 describe('the token of a contract', () => {
   it('is read with symbol and decimals', async () => {
-    expect(await read(honest)).toEqual(ofBoth(DAI));
+    expect(await read(honest)).toEqual(bothHave(DAI));
   });
 
   it('is the asset of a contract without token()', async () => {
     const vault = { ...honest, [`${POOL} ${token}`]: reverted, [`${POOL} ${asset}`]: word(TOKEN) };
-    expect(await read(vault)).toEqual(ofBoth(DAI));
+    expect(await read(vault)).toEqual(bothHave(DAI));
+  });
+
+  it('is what the adapter names: a view of the contract, or an address', async () => {
+    const view = toFunctionSelector('function MUSD()');
+    const node = endpoint({ ...honest, [`${POOL} ${token}`]: word(OTHER), [`${POOL} ${view}`]: word(TOKEN) });
+    const readBy = (of: string) => readTokens([node], CONTRACTS, (each) => (each === POOL ? of : undefined));
+    expect(await readBy('MUSD()')).toEqual(bothHave(DAI));
+    expect(await readBy(TOKEN)).toEqual(bothHave(DAI));
+    expect((await readBy('BTC()'))!.unknown).toEqual(new Map([[POOL, 'it names no token by BTC()']]));
   });
 
   it('needs no asset() where the contract has token(), whatever the node says to that', async () => {
     const failing = new RpcError('eth_call', -32000, 'some error');
-    expect(await read({ ...honest, [`${POOL} ${asset}`]: failing })).toEqual(ofBoth(DAI));
-  });
-
-  it('is had by each contract that an adapter is named for', async () => {
-    const contracts = new PoolContracts(CONTRACTS);
-    const without = { ...honest, [`${POOL} ${token}`]: reverted };
-    expect(await readOf(contracts, without)).toEqual(ofOne(LOTTERY));
-    contracts.adapters.set(POOL, 'vault');
-    await expect(readOf(contracts, without)).rejects.toThrow(`${POOL} of POOL_CONTRACTS has neither`);
+    expect(await read({ ...honest, [`${POOL} ${asset}`]: failing })).toEqual(bothHave(DAI));
   });
 
   it.each([
@@ -86,7 +85,7 @@ describe('the token of a contract', () => {
     ['no UTF-8', pad('0xff41', { dir: 'right', size: 32 }), '\ufffdA'],
   ])('symbol: %s', async (_, answer, expected) => {
     const found = await read({ ...honest, [`${lower} ${symbol}`]: answer });
-    expect(found).toEqual(ofBoth({ ...DAI, symbol: expected }));
+    expect(found).toEqual(bothHave({ ...DAI, symbol: expected }));
   });
 
   it.each([
@@ -95,7 +94,9 @@ describe('the token of a contract', () => {
     ['too many', word('0x100')],
     ['a string', text('18')],
   ])('is not known without decimals: %s', async (_, answer) => {
-    expect(await read({ ...honest, [`${lower} ${decimals}`]: answer })).toBeUndefined();
+    const reason = `its token ${lower} has no decimals()`;
+    const unknown = new Map(CONTRACTS.map((contract) => [contract, reason]));
+    expect(await read({ ...honest, [`${lower} ${decimals}`]: answer })).toEqual({ known: [], unknown });
   });
 
   it.each([
@@ -103,12 +104,9 @@ describe('the token of a contract', () => {
     ['is no contract', '0x'],
     ['answers with zero', word('0x0')],
     ['answers with something else', text('token')],
-  ])('ignores a contract that %s', async (_, answer) => {
-    expect(await read({ ...honest, [`${LOTTERY} ${token}`]: answer })).toEqual(ofOne(POOL));
-  });
-
-  it('is not known when no contract has one', async () => {
-    expect(await read({})).toBeUndefined();
+  ])('is not known of a contract that %s, which is no reason against others', async (_, answer) => {
+    const found = await read({ ...honest, [`${LOTTERY} ${token}`]: answer });
+    expect(found).toEqual({ known: [{ contract: POOL, ...DAI }], unknown: new Map([[LOTTERY, NONE]]) });
   });
 
   it('is not known when the node lacks the state, or fails', async () => {
@@ -117,23 +115,22 @@ describe('the token of a contract', () => {
     expect(await read({ ...honest, [`${lower} ${symbol}`]: lacking })).toBeUndefined();
     const failing = endpoint({}, new RpcUnavailable('timeout'));
     expect(await readTokens([failing], CONTRACTS)).toBeUndefined();
-    expect(await readTokens([failing, endpoint(honest)], CONTRACTS)).toEqual(ofBoth(DAI));
+    expect(await readTokens([failing, endpoint(honest)], CONTRACTS)).toEqual(bothHave(DAI));
   });
 
   it('is told for each contract, where they have several', async () => {
     const euro = { [`${OTHER} ${symbol}`]: text('EURC'), [`${OTHER} ${decimals}`]: word('0x6') };
     const both = { ...honest, ...euro, [`${LOTTERY} ${token}`]: word(OTHER) };
-    expect(await read(both)).toEqual([
+    expect((await read(both))!.known).toEqual([
       { contract: POOL, ...DAI },
       { contract: LOTTERY, address: OTHER, symbol: 'EURC', decimals: 6 },
     ]);
-    expect(await read({ ...both, [`${OTHER} ${decimals}`]: reverted })).toBeUndefined();
   });
 
   it('is what the majority says: no endpoint alone names another, or stops the indexer', async () => {
     const splitting = { ...honest, [`${LOTTERY} ${token}`]: word(OTHER) };
     for (const liar of [lying, splitting, {}]) {
-      expect(await read(liar, honest, honest)).toEqual(ofBoth(DAI));
+      expect(await read(liar, honest, honest)).toEqual(bothHave(DAI));
       expect(await read(liar, honest)).toBeUndefined();
       expect(await read(honest, lying, splitting)).toBeUndefined();
     }

@@ -1,6 +1,4 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
-import type { PoolContracts } from '#ledger/chain/chain.settings';
-import { WrongChain } from '#indexer/agreement/chain-identity';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 
@@ -18,14 +16,14 @@ export interface ContractToken extends Token {
 
 /** What an endpoint says of the tokens. */
 interface Claim {
-  /** Of each contract; null when it has neither `token()` nor `asset()`. */
+  /** Of each contract; null when none of its views names one. */
   addresses: (string | null)[];
   /** Of each token; `decimals` is undefined when it does not tell. */
   details: Record<string, { symbol: string; decimals?: number }>;
 }
 
-/** What contracts call their token; a vault of ERC-4626 has an asset. */
-const TOKENS = ['function token()', 'function asset()'].map((each) => toFunctionSelector(each));
+/** What contracts call their token unless the adapter knows better; a vault of ERC-4626 has an asset. */
+const VIEWS = ['token()', 'asset()'];
 const SYMBOL = toFunctionSelector('function symbol()');
 const DECIMALS = toFunctionSelector('function decimals()');
 /** Hex digits; a longer symbol is none. */
@@ -34,43 +32,63 @@ const MAX_SYMBOL_LENGTH = 32;
 
 export const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
 
+/** What the contracts say of their tokens. */
+export interface ReadTokens {
+  /** Of the contracts that have one, in their order. */
+  known: ContractToken[];
+  /** Why the token of a contract is not known, by its address. */
+  unknown: Map<string, string>;
+}
+
 /**
  * Asks all endpoints for the tokens of the contracts. The majority's answer counts, so that one endpoint that lies cannot
- * have savers approve a token of its choice, or stop the indexer.
- * @returns those of the contracts that have one, in their order; undefined when no majority knows all of them
- * @throws WrongChain when a contract that an adapter was named for has none
+ * have savers approve a token of its choice, or stop a contract.
+ * @param tokenOf a contract's own view, such as `MUSD()`, or the address of its token: see `PoolContractOptions.token`
+ * @returns undefined when no majority knows all of them
  */
 export async function readTokens(
   endpoints: WatchedEndpoint[],
-  configured: PoolContracts,
-): Promise<ContractToken[] | undefined> {
-  const contracts = [...new Set([...configured.values()].flat())];
-  const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts)));
+  contracts: string[],
+  tokenOf: (contract: string) => string | undefined = () => undefined,
+): Promise<ReadTokens | undefined> {
+  const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts, tokenOf)));
   const claim = majority(claims.filter((each) => each !== undefined));
   if (!claim) return undefined;
-  const { addresses, details } = claim;
-  const known = contracts.flatMap((contract, i) => {
-    const address = addresses[i];
-    return address === null ? [] : { contract, address, ...details[address] };
-  });
-  const unknown = contracts.find((each, i) => configured.adapters.has(each) && addresses[i] === null);
-  // Its amounts could be of any token, and would be added to those of the first.
-  if (known.length > 0 && unknown !== undefined)
-    throw new WrongChain(`the contract ${unknown} of POOL_CONTRACTS has neither token() nor asset()`);
-  const isWhole = (each: (typeof known)[number]): each is ContractToken => each.decimals !== undefined;
-  return known.length > 0 && known.every(isWhole) ? known : undefined;
+  const found: ReadTokens = { known: [], unknown: new Map() };
+  for (const [i, contract] of contracts.entries()) {
+    const address = claim.addresses[i];
+    const { symbol, decimals } = (address !== null && claim.details[address]) || {};
+    if (address === null)
+      found.unknown.set(contract, `it names no token by ${tokenOf(contract) ?? VIEWS.join(' or ')}`);
+    else if (decimals === undefined) found.unknown.set(contract, `its token ${address} has no decimals()`);
+    else found.known.push({ contract, address, symbol: symbol!, decimals });
+  }
+  return found;
 }
 
 /** @returns undefined when the endpoint does not answer, or lacks the state */
-async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promise<Claim | undefined> {
+async function claimOf(
+  { source }: WatchedEndpoint,
+  contracts: string[],
+  tokenOf: (contract: string) => string | undefined,
+): Promise<Claim | undefined> {
   try {
     const found = new Map<string, string | null>();
-    for (const name of TOKENS) {
+    for (const [i, usual] of VIEWS.entries()) {
       // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the second.
-      const asked = contracts.filter((contract) => !found.get(contract));
-      const answers = await source.rpc.settled(asked.map((contract) => viewCall(contract, name)));
+      const asked: string[] = [];
+      const calls: Call[] = [];
+      for (const contract of contracts.filter((each) => !found.get(each))) {
+        const own = tokenOf(contract);
+        if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
+        else if (own === undefined || i === 0) {
+          asked.push(contract);
+          calls.push(viewCall(contract, toFunctionSelector(`function ${own ?? usual}`)));
+        }
+      }
+      const answers = await source.rpc.settled(calls);
       if (!answers.every(isFinal)) return undefined;
-      for (const [i, contract] of asked.entries()) found.set(contract, toAddress(answers[i]));
+      for (const [at, contract] of asked.entries()) found.set(contract, toAddress(answers[at]));
     }
     const addresses = contracts.map((contract) => found.get(contract) ?? null);
     const tokens = tokensOf(addresses);

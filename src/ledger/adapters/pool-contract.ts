@@ -18,6 +18,8 @@ export interface PoolContractOptions {
    * number its events is proven by headers and receipts instead: see docs/completeness.md.
    */
   numberedBy?: string;
+  /** The view that names its ERC-20 token, such as `MUSD()`, or the token's address. Without it: `token()` or `asset()`. */
+  token?: string;
   /** How its events name a pool. Without it: 'reference'. */
   poolsBy?: PoolsBy;
   /**

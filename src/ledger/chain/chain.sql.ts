@@ -49,11 +49,15 @@ export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId" FROM chain_facts)`;
 export const tokenOf = (contract: string): string =>
   `(SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract})`;
 
-/** SQL: the contracts of tokens that are not the first. Sums of theirs are told apart from those of the first. */
+/**
+ * SQL: the contracts that are not known to have the first token: those of other tokens, whose sums are separate, and
+ * those whose token was never read, which are in no sum.
+ */
 export const OTHER_CONTRACTS = `
-  ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address)`;
+  ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain_tokens k
+    EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address)`;
 
-/** SQL: these tokens, each with its contracts. */
+/** SQL: the other tokens, each with its contracts. */
 export const OTHER_TOKENS = `
   (SELECT k.token, min(k.symbol) AS symbol, min(k.decimals) AS decimals, array_agg(k.contract) AS contracts
    FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address GROUP BY k.token)`;

@@ -20,6 +20,11 @@ const viewsAbi = parseAbi([
 const VIEWS = new Set<string>(viewsAbi.map(toFunctionSelector));
 const word = (value: bigint | number): string => `0x${BigInt(value).toString(16).padStart(64, '0')}`;
 const hex = (value: number): string => `0x${value.toString(16)}`;
+/** Of every contract, and what the token says of itself. */
+const TOKEN_FACTS: Record<string, string> = {
+  [toFunctionSelector('function token()')]: `0x${'70'.repeat(20).padStart(64, '0')}`,
+  [toFunctionSelector('function decimals()')]: word(18),
+};
 
 function logOf(event: ChainEvent): unknown {
   const item = [...contractAbi, ...rotatingPoolAbi].find(
@@ -132,7 +137,7 @@ export function nodeOf(chain: () => PaperChain, chainId = 31337): Answers {
     eth_call({ to, data }: { to: string; data: Hex }, pin: string | { blockHash: string }) {
       const block = blockOf(pin);
       if (!block) return new Refused('header not found', -32000);
-      if (!VIEWS.has(data.slice(0, 10))) return '0x';
+      if (!VIEWS.has(data.slice(0, 10))) return TOKEN_FACTS[data] ?? '0x';
       const read = chain().blocks.slice(0, block.number + 1);
       return viewOf(
         read.flatMap(({ events }) => events.filter(({ contract }) => contract === to)),

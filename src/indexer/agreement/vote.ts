@@ -1,4 +1,30 @@
+import { RetryableChainError } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { verdict } from './cross-check';
+
+/** Asks endpoints the same at once. @returns in their order; undefined for those that do not answer */
+export const askEach = <T>(
+  endpoints: WatchedEndpoint[],
+  ask: (endpoint: WatchedEndpoint) => Promise<T>,
+): Promise<(T | undefined)[]> =>
+  Promise.all(
+    endpoints.map(async (each) => {
+      try {
+        return await ask(each);
+      } catch (error) {
+        if (error instanceof RetryableChainError) return undefined;
+        throw error;
+      }
+    }),
+  );
+
+/** The claim of more than half of those that made one. */
+export function majority<T>(claims: (T | undefined)[]): T | undefined {
+  const made = claims.filter((each) => each !== undefined);
+  const same = (claim: T): number =>
+    made.filter((each) => JSON.stringify(each) === JSON.stringify(claim)).length;
+  return made.find((claim) => same(claim) * 2 > made.length);
+}
 
 /**
  * The vote on batches, for a fact of the chain that several endpoints were asked for at once.

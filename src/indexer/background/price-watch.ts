@@ -8,6 +8,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { OtherBlock } from '#verify/checks/chain';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { transaction } from '#indexer/ledger/transaction';
 import { SideLoop } from './side-loop';
 import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
@@ -85,15 +86,10 @@ export class PriceWatch extends SideLoop {
     told: { vault: string; answer: string }[],
   ): Promise<void> {
     const vaults = told.map(({ vault }) => vault);
-    await client.query('BEGIN');
-    try {
+    await transaction(client, async () => {
       await client.query(HOLD_CURSOR);
       await client.query(SAVE, [cursorNumber, cursorHash, vaults, told.map(({ answer }) => BigInt(answer))]);
       await client.query(FORGET, [vaults]);
-      await client.query('COMMIT');
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
+    });
   }
 }

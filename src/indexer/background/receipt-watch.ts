@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { askEach } from '#indexer/agreement/vote';
 import { SideLoop } from './side-loop';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -92,9 +93,8 @@ export class ReceiptWatch extends SideLoop {
   /** @returns how many transactions have their gas now. @throws Error when too few endpoints answer */
   private async fill(client: Client, blocks: OpenBlock[], heard: WatchedEndpoint[]): Promise<number> {
     const { RPC_AGREE } = this.settings;
-    const answers = (await Promise.all(heard.map((each) => ask(each, blocks)))).filter(
-      (each) => each !== undefined,
-    );
+    const asked = await askEach(heard, (each) => ask(each, blocks));
+    const answers = asked.filter((each) => each !== undefined);
     // This says nothing of the blocks.
     if (answers.length < RPC_AGREE) throw new Error('too few endpoints answer');
     const found = blocks.flatMap(({ number, hash, hashes }) =>

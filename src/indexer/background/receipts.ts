@@ -1,7 +1,7 @@
 import { isObject } from '#ledger/chain/json-rpc';
 import { acceptedClaim } from '#indexer/agreement/vote';
 import { hex } from '#indexer/reading/raw-chain';
-import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
+import { type Call, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 
 /** A block of the ledger, and those of its transactions whose gas is not known. */
@@ -43,29 +43,24 @@ export function affordable(blocks: OpenBlock[], endpoints: WatchedEndpoint[]): O
 
 /**
  * Asks one endpoint, once: what it does not answer is asked another time, and counts neither for nor against it as a
- * reader. @returns undefined when it does not answer
+ * reader. @throws RetryableChainError when it does not answer
  */
-export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs | undefined> {
+export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs> {
   const { rpc } = endpoint.source;
   const calls = blocks.flatMap(rpc.lacksBlockReceipts ? singly : callsFor).slice(0, MOST_CALLS);
-  try {
-    const answers = await rpc.settled(calls, 0);
-    const refusals = answers.filter(
-      (each, i) => calls[i][0] === 'eth_getBlockReceipts' && each instanceof RpcError,
-    ) as RpcError[];
-    if (refusals.length > 0) {
-      const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
-      const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
-      // A single block can be too large; that is not the endpoint's fault.
-      const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
-      if (isPoorNow && instead.some(isObject)) rpc.lacksBlockReceipts = true;
-      answers.push(...instead);
-    }
-    return costsOf(answers.flat(), blocks);
-  } catch (error) {
-    if (error instanceof RetryableChainError) return undefined;
-    throw error;
+  const answers = await rpc.settled(calls, 0);
+  const refusals = answers.filter(
+    (each, i) => calls[i][0] === 'eth_getBlockReceipts' && each instanceof RpcError,
+  ) as RpcError[];
+  if (refusals.length > 0) {
+    const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
+    const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
+    // A single block can be too large; that is not the endpoint's fault.
+    const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
+    if (isPoorNow && instead.some(isObject)) rpc.lacksBlockReceipts = true;
+    answers.push(...instead);
   }
+  return costsOf(answers.flat(), blocks);
 }
 
 /** Of transactions that were asked for, in the ledger's own block; whatever else a node sends is ignored. */

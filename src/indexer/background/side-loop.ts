@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Client } from 'pg';
-import { pause, within } from '#platform/timing/waits';
+import { Loop } from '#platform/timing/loop';
+import { within } from '#platform/timing/waits';
 import { connect } from '#indexer/leading/leader';
 
 /** What is under way changes nothing that the next round would not. */
@@ -12,8 +13,10 @@ const STOP_MS = 1000;
  */
 export abstract class SideLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
-  private readonly stop = new AbortController();
-  private running = Promise.resolve();
+  private readonly loop = new Loop(
+    () => this.attempt(),
+    () => this.pauseMs(),
+  );
   private client?: Client;
 
   constructor(private readonly databaseUrl: string) {}
@@ -30,28 +33,22 @@ export abstract class SideLoop implements OnApplicationBootstrap, BeforeApplicat
   protected failed(): void {}
 
   onApplicationBootstrap(): void {
-    this.running = this.run();
+    this.loop.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stop.abort();
-    await within(STOP_MS, this.running);
+    await within(STOP_MS, this.loop.stop());
     await this.disconnect();
   }
 
-  private async run(): Promise<void> {
-    const { signal } = this.stop;
-    while (!signal.aborted) {
-      await pause(this.pauseMs(), signal);
-      if (signal.aborted) return;
-      try {
-        if (this.mayRun()) await this.round((this.client ??= await connect(this.databaseUrl)));
-        else await this.disconnect();
-      } catch (error) {
-        this.logger.warn(`${this.failure}: ${(error as Error).message}`);
-        this.failed();
-        await this.disconnect();
-      }
+  private async attempt(): Promise<void> {
+    try {
+      if (this.mayRun()) await this.round((this.client ??= await connect(this.databaseUrl)));
+      else await this.disconnect();
+    } catch (error) {
+      this.logger.warn(`${this.failure}: ${(error as Error).message}`);
+      this.failed();
+      await this.disconnect();
     }
   }
 

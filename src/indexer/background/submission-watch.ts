@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { transaction } from '#indexer/ledger/transaction';
 import { SideLoop } from './side-loop';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/events.sql';
@@ -84,13 +85,12 @@ export class SubmissionWatch extends SideLoop {
   private async takePayments(client: Client, due: string[]): Promise<void> {
     const { rows } = await client.query<{ pool: string }>(PAYMENTS, [due]);
     if (rows.length === 0) return;
-    // A failure closes the connection, and that rolls the transaction back.
-    await client.query('BEGIN');
-    await client.query(HOLD_CURSOR);
-    await client.query(HOLD_POOLS, [rows.map(({ pool }) => pool)]);
-    const taken = await client.query<{ id: string }>(TAKE_PAYMENTS, [due]);
-    await client.query(REMOVE_PAYMENTS, [taken.rows.map(({ id }) => id)]);
-    await client.query('COMMIT');
+    await transaction(client, async () => {
+      await client.query(HOLD_CURSOR);
+      await client.query(HOLD_POOLS, [rows.map(({ pool }) => pool)]);
+      const taken = await client.query<{ id: string }>(TAKE_PAYMENTS, [due]);
+      await client.query(REMOVE_PAYMENTS, [taken.rows.map(({ id }) => id)]);
+    });
   }
 
   /** Those that are due, of some accounts. */

@@ -5,6 +5,7 @@ import type { IndexerSettings } from '#settings/indexer.settings';
 import type { Adapter } from '#indexer/adapters/adapter';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { type ChainCursor, LeadershipLost } from '#indexer/ledger/chain-cursor';
+import { transaction } from '#indexer/ledger/transaction';
 import { type Block, countCall, toCount } from '#indexer/reading/raw-chain';
 import { NodeBehind } from '#indexer/reading/block-batch';
 import type { Source } from '#indexer/reading/source';
@@ -71,16 +72,11 @@ export async function followContracts(
     wanted.map(({ address }) => adapterOf(address)?.calls),
     wanted.map(({ address }) => adapterOf(address)?.views?.price),
   ];
-  await client.query('BEGIN');
-  try {
+  await transaction(client, async () => {
     await client.query(WAIT_FOR_POOLS);
     const { rows } = await client.query<{ led: boolean }>(REPLACE, set);
     if (!rows[0].led) throw new LeadershipLost('another process leads');
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 /**

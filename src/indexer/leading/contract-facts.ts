@@ -1,7 +1,8 @@
 import { toFunctionSelector } from 'viem';
-import { RetryableChainError } from '#indexer/reading/rpc';
+import { askEach, majority } from '#indexer/agreement/vote';
+import type { Call } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { isFinal, majority, viewCall } from './token';
+import { isFinal, viewCall } from './token';
 
 const MINIMUM = toFunctionSelector('function minimumDeposit()');
 /** The number of circles that are not over. */
@@ -21,31 +22,42 @@ export interface ContractFacts {
  * every deposit refused.
  * @returns in the order of the contracts; undefined when no majority knows
  */
-export async function readContractFacts(
+export const readContractFacts = async (
   endpoints: WatchedEndpoint[],
   contracts: string[],
-): Promise<ContractFacts[] | undefined> {
-  const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts)));
-  return majority(claims.filter((each) => each !== undefined));
+): Promise<ContractFacts[] | undefined> =>
+  majority(await askEach(endpoints, (each) => claimOf(each, contracts)));
+
+/**
+ * The contracts at whose addresses there is nothing: an endpoint says so, and none of the others has code there. Such a
+ * contract would be followed as one without events, and whoever pays it loses the money.
+ */
+export async function contractsWithoutCode(
+  endpoints: WatchedEndpoint[],
+  contracts: string[],
+): Promise<Set<string>> {
+  const calls = contracts.map((address): Call => ['eth_getCode', [address, 'latest']]);
+  const answers = await askEach(endpoints, ({ source }) => source.rpc.settled(calls));
+  return new Set(
+    contracts.filter((_, i) => {
+      const codes = answers.map((given) => given?.[i]).filter((code) => typeof code === 'string');
+      return codes.length > 0 && codes.every((code) => code === '0x');
+    }),
+  );
 }
 
 async function claimOf(
   { source }: WatchedEndpoint,
   contracts: string[],
 ): Promise<ContractFacts[] | undefined> {
-  try {
-    const calls = [MINIMUM, CIRCLES].flatMap((view) => contracts.map((contract) => viewCall(contract, view)));
-    const answers = await source.rpc.settled(calls);
-    if (!answers.every(isFinal)) return undefined;
-    const [minimums, circles] = [answers.slice(0, contracts.length), answers.slice(contracts.length)].map(
-      (some) => some.map((answer) => (typeof answer === 'string' && WORD.test(answer) ? answer : null)),
-    );
-    return contracts.map((_, i) => ({
-      minimum: minimums[i] === null ? null : BigInt(minimums[i]).toString(),
-      circles: circles[i] !== null,
-    }));
-  } catch (error) {
-    if (error instanceof RetryableChainError) return undefined;
-    throw error;
-  }
+  const calls = [MINIMUM, CIRCLES].flatMap((view) => contracts.map((contract) => viewCall(contract, view)));
+  const answers = await source.rpc.settled(calls);
+  if (!answers.every(isFinal)) return undefined;
+  const [minimums, circles] = [answers.slice(0, contracts.length), answers.slice(contracts.length)].map(
+    (some) => some.map((answer) => (typeof answer === 'string' && WORD.test(answer) ? answer : null)),
+  );
+  return contracts.map((_, i) => ({
+    minimum: minimums[i] === null ? null : BigInt(minimums[i]).toString(),
+    circles: circles[i] !== null,
+  }));
 }

@@ -9,9 +9,8 @@ import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Lead } from './lead-connection';
-import { type ContractFacts, readContractFacts } from './contract-facts';
+import { type ContractFacts, contractsWithoutCode, readContractFacts } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { contractsWithoutCode } from './missing-code';
 import { type ReadTokens, readTokens } from './token';
 
 /** Checks that settings, database and chain fit each other before anything is read. */

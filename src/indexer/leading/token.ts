@@ -1,6 +1,7 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
+import { askEach, majority } from '#indexer/agreement/vote';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
+import { type Call, RpcError } from '#indexer/reading/rpc';
 
 export interface Token {
   /** Lower case. */
@@ -51,8 +52,7 @@ export async function readTokens(
   contracts: string[],
   tokenOf: (contract: string) => string | undefined = () => undefined,
 ): Promise<ReadTokens | undefined> {
-  const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts, tokenOf)));
-  const claim = majority(claims.filter((each) => each !== undefined));
+  const claim = majority(await askEach(endpoints, (each) => claimOf(each, contracts, tokenOf)));
   if (!claim) return undefined;
   const found: ReadTokens = { known: [], unknown: new Map() };
   for (const [i, contract] of contracts.entries()) {
@@ -66,56 +66,45 @@ export async function readTokens(
   return found;
 }
 
-/** @returns undefined when the endpoint does not answer, or lacks the state */
+/** @returns undefined when the endpoint lacks the state */
 async function claimOf(
   { source }: WatchedEndpoint,
   contracts: string[],
   tokenOf: (contract: string) => string | undefined,
 ): Promise<Claim | undefined> {
-  try {
-    const found = new Map<string, string | null>();
-    for (const [i, usual] of VIEWS.entries()) {
-      // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the second.
-      const asked: string[] = [];
-      const calls: Call[] = [];
-      for (const contract of contracts.filter((each) => !found.get(each))) {
-        const own = tokenOf(contract);
-        if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
-        else if (own === undefined || i === 0) {
-          asked.push(contract);
-          calls.push(viewCall(contract, toFunctionSelector(`function ${own ?? usual}`)));
-        }
+  const found = new Map<string, string | null>();
+  for (const [i, usual] of VIEWS.entries()) {
+    // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the second.
+    const asked: string[] = [];
+    const calls: Call[] = [];
+    for (const contract of contracts.filter((each) => !found.get(each))) {
+      const own = tokenOf(contract);
+      if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
+      else if (own === undefined || i === 0) {
+        asked.push(contract);
+        calls.push(viewCall(contract, toFunctionSelector(`function ${own ?? usual}`)));
       }
-      const answers = await source.rpc.settled(calls);
-      if (!answers.every(isFinal)) return undefined;
-      for (const [at, contract] of asked.entries()) found.set(contract, toAddress(answers[at]));
     }
-    const addresses = contracts.map((contract) => found.get(contract) ?? null);
-    const tokens = tokensOf(addresses);
-    const told = await source.rpc.settled(
-      tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
-    );
-    if (!told.every(isFinal)) return undefined;
-    const details = tokens.map((each, i) => [
-      each,
-      { symbol: toSymbol(told[2 * i]), decimals: toDecimals(told[2 * i + 1]) },
-    ]);
-    return { addresses, details: Object.fromEntries(details) as Claim['details'] };
-  } catch (error) {
-    if (error instanceof RetryableChainError) return undefined;
-    throw error;
+    const answers = await source.rpc.settled(calls);
+    if (!answers.every(isFinal)) return undefined;
+    for (const [at, contract] of asked.entries()) found.set(contract, toAddress(answers[at]));
   }
+  const addresses = contracts.map((contract) => found.get(contract) ?? null);
+  const tokens = tokensOf(addresses);
+  const told = await source.rpc.settled(
+    tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
+  );
+  if (!told.every(isFinal)) return undefined;
+  const details = tokens.map((each, i) => [
+    each,
+    { symbol: toSymbol(told[2 * i]), decimals: toDecimals(told[2 * i + 1]) },
+  ]);
+  return { addresses, details: Object.fromEntries(details) as Claim['details'] };
 }
 
 const tokensOf = (addresses: (string | null)[]): string[] => [
   ...new Set(addresses.filter((each) => each !== null)),
 ];
-
-export function majority<T>(claims: T[]): T | undefined {
-  const same = (claim: T): number =>
-    claims.filter((each) => JSON.stringify(each) === JSON.stringify(claim)).length;
-  return claims.find((claim) => same(claim) * 2 > claims.length);
-}
 
 /** A contract that reverts has no such function. Any other error says nothing about the contract. */
 export const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || answer.isRevert;

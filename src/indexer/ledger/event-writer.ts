@@ -12,6 +12,7 @@ import * as sql from './event-writer.sql';
 import { undoPositions } from './position-journal';
 import { rebuildPositions } from './position-writer';
 import { Tally } from './set-aside';
+import { transaction } from './transaction';
 
 type Applicable = Pick<BlockBatch, 'to' | 'blocks' | 'events'>;
 
@@ -79,7 +80,7 @@ export class EventWriter {
   }
 
   async apply(cursor: ChainCursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
-    return this.transaction(async () => {
+    return transaction(this.client, async () => {
       const batch = { to, blocks };
       const reached = await reach(this.client, this.blocks, { cursor, batch, standing, ...this.rules });
       const { applied, finalized } = reached;
@@ -130,7 +131,7 @@ export class EventWriter {
    * enough confirmations wait for them again, so the state is that of a chain that ends here.
    */
   async rewind(cursor: ChainCursor, ancestor: Block): Promise<{ cursor: ChainCursor; undone: number }> {
-    return this.transaction(async () => {
+    return transaction(this.client, async () => {
       const { number } = ancestor;
       const effective = effectiveOf({ ...cursor, number }, this.rules.confirmations);
       const finalized = cursor.finalized === undefined ? undefined : Math.min(cursor.finalized, number);
@@ -193,7 +194,7 @@ export class EventWriter {
 
   /** One transaction, in which the cursor stays where it is. @throws LeadershipLost when it is elsewhere */
   async holding<T>(cursor: ChainCursor, work: () => Promise<T>): Promise<T> {
-    return this.transaction(async () => {
+    return transaction(this.client, async () => {
       const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
       const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
       if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
@@ -230,17 +231,5 @@ export class EventWriter {
     const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
     if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
     return to;
-  }
-
-  private async transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.client.query('BEGIN');
-    try {
-      const result = await work();
-      await this.client.query('COMMIT');
-      return result;
-    } catch (error) {
-      await this.client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
   }
 }

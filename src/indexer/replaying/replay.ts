@@ -1,7 +1,8 @@
 import type { Client } from 'pg';
+import { lockRepair } from '#verify/checks/connection';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
-import { correct, lockRepair } from './correction';
+import { correct } from './correction';
 import { DrawCorrection } from './draw-correction';
 import { readLotteries } from './event-reader';
 import { HOLD_CURSOR, REACH } from './events.sql';

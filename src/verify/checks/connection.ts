@@ -20,7 +20,7 @@ export async function connect(url: string, mayWrite: boolean, statementMs: numbe
   return client;
 }
 
-/** Held during a repair: two processes at once would add to a sum twice. */
+/** Held during a repair or a replay: two processes at once would add to a sum twice. */
 const REPAIR_LOCK = 4_361_002;
 
 /** @throws when another process is repairing */
@@ -38,13 +38,13 @@ const MAX_TRIES = 5;
  * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`, and
  * only to the role that owns the tables. Tries again after a conflict with a request.
  */
-export async function mending(client: Client, work: () => Promise<unknown>): Promise<void> {
+export async function mending<T>(client: Client, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       await client.query(`BEGIN; SELECT set_config('savings.repair', pg_current_xact_id()::text, true)`);
-      await work();
+      const result = await work();
       await client.query('COMMIT');
-      return;
+      return result;
     } catch (error) {
       await client.query('ROLLBACK').catch(() => undefined);
       if (tries === MAX_TRIES || !CONFLICTS.test((error as { code?: string }).code ?? '')) throw error;

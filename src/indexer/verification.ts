@@ -8,7 +8,7 @@ import { VerifyMetrics } from '#verify/metrics';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { AgreedChain } from './verifying/agreed-chain';
+import { AgreedChain } from './agreement/agreed-chain';
 
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;

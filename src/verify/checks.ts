@@ -1,5 +1,5 @@
-import { compareBlocks } from '#verify/blocks/blocks';
-import { compareBlocksAtNode, compareEventsAtNode } from '#verify/blocks/node';
+import { compareBlocks } from '#verify/checks/blocks';
+import { compareBlocksAtNode, compareEventsAtNode } from '#verify/checks/node';
 import { comparePoolsAtChain, compareSeqs, compareValues } from '#verify/checks/chain';
 import { NEXT_CONTRACTS } from '#verify/checks/chain.sql';
 import { tellCompleteness } from '#verify/checks/completeness';
@@ -11,11 +11,11 @@ import { NEXT_ADDRESSES } from '#verify/checks/members.sql';
 import { FIRST_POOL } from '#verify/checks/pools.sql';
 import { compareFormer, comparePositions } from '#verify/checks/positions';
 import { NEXT_POOLS } from '#verify/checks/positions.sql';
-import { compareCircles, compareNoCircles } from '#verify/circles/circles';
-import { compareBalances } from '#verify/shares/balances';
-import { compareShareTotals, compareShares } from '#verify/shares/shares';
-import { FIRST_HOLDER, NEXT_HOLDERS } from '#verify/shares/shares.sql';
-import { compareTold } from '#verify/told/told';
+import { compareCircles, compareNoCircles } from '#verify/checks/circles';
+import { compareBalances } from '#verify/checks/balances';
+import { compareShareTotals, compareShares } from '#verify/checks/shares';
+import { FIRST_HOLDER, NEXT_HOLDERS } from '#verify/checks/shares.sql';
+import { compareTold } from '#verify/checks/told';
 
 interface Check {
   readonly name: string;

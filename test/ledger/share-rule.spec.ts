@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Holding, type ShareEvent, movementsOf } from '#indexer/shares/movements';
-import { type Part, SECOND, ShareModel } from '#verify/shares/share-model';
+import { type Holding, type ShareEvent, movementsOf } from '#indexer/ledger/movements';
+import { type Part, SECOND, ShareModel } from '#verify/checks/share-model';
 
 /** What shares cost stands in two places on purpose, in movements.ts and share-model.ts: each is held against the other. */
 const ACCOUNTS = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`);

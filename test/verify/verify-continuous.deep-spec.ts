@@ -5,7 +5,7 @@ import { type Hex, decodeFunctionData, encodeFunctionResult, parseAbi, toFunctio
 import { LEDGER_HOLDINGS } from '#verify/checks/chain.sql';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
-import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { AgreedChain } from '#indexer/agreement/agreed-chain';
 import { until } from '../support/app';
 import { PaperChain, Written } from '../support/chain/paper-chain';
 import { type Answers, Refused, RpcNode } from '../support/chain/rpc-node';

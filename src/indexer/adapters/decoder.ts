@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { Kind } from '#ledger/adapters/happening';
 import type { PoolsBy } from '#ledger/adapters/pool-contract';
-import { standIn } from '#indexer/naming/stand-in';
+import { standIn } from '#indexer/ledger/stand-in';
 import { UnreadableEvents } from '#indexer/reading/block-batch';
-import { isShareKind } from '#indexer/shares/movements';
+import { isShareKind } from '#indexer/ledger/movements';
 import {
   type ChainEvent,
   type DecodeLog,

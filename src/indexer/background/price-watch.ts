@@ -13,7 +13,7 @@ import { SideLoop } from './side-loop';
 import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { AgreedChain } from '#indexer/agreement/agreed-chain';
 import { DUE, FORGET, HOLD_CURSOR, SAVE } from './prices.sql';
 
 const ROUND_MS = 5000;

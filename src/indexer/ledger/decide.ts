@@ -1,7 +1,7 @@
 import type { CircleKind, DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
 import { type ChainEvent, NOTHING, transactionId } from '#indexer/reading/decode';
 import { MOVEMENTS } from '#indexer/reading/money';
-import { isShareKind } from '#indexer/shares/movements';
+import { isShareKind } from './movements';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';

@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
-import { circlesOf, makeCircles } from '#indexer/circles/circles';
-import { PoolNames } from '#indexer/naming/pool-names';
+import { circlesOf, makeCircles } from './circles';
+import { PoolNames } from './pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { movesMoney } from '#indexer/reading/money';
-import { asMovements } from '#indexer/shares/holdings';
+import { asMovements } from './holdings';
 import {
   type Announced,
   type Decision,

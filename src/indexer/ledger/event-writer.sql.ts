@@ -1,6 +1,6 @@
-import { CIRCLE_OF_POOL } from '#indexer/circles/circles.sql';
+import { CIRCLE_OF_POOL } from './circles.sql';
 import { MOVEMENTS, MOVES_MONEY } from '#indexer/reading/money';
-import { TAKE_BACK } from '#indexer/shares/holdings.sql';
+import { TAKE_BACK } from './holdings.sql';
 import type { Decision } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */

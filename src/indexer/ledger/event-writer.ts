@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
 import { keptFrom } from '#indexer/reading/finality';
 import { KeptBlocks } from './kept-blocks';
-import { circlesOf, makeCircles } from '#indexer/circles/circles';
+import { circlesOf, makeCircles } from './circles';
 import { type Block, MAX_LOGS } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } from './chain-cursor';

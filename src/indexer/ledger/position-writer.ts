@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { membersOf } from '#indexer/circles/circles';
+import { membersOf } from './circles';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { type Item, type PoolState, isCircleKind, isPoolKind, movesNothing } from './decide';
 import { FormerRows } from './position-journal';

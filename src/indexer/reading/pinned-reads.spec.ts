@@ -1,4 +1,4 @@
-import { Hashes } from '#indexer/requests/hashes';
+import { Hashes } from './hashes';
 import { NodeBehind } from './block-batch';
 import { PinnedReads } from './pinned-reads';
 import type { Block } from './raw-chain';

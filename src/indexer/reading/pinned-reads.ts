@@ -1,4 +1,4 @@
-import type { Hashes } from '#indexer/requests/hashes';
+import type { Hashes } from './hashes';
 import { type BlockBatch, NodeBehind } from './block-batch';
 import type { RawLog } from './decode';
 import {

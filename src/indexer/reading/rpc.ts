@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AnswerTooLarge } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import { BatchRefused, NodeError, type RetryKind, Retryable, ask } from '#ledger/chain/json-rpc';
-import { BatchSize } from '#indexer/requests/batch-size';
-import { Budget, Resting, type Turn } from '#indexer/requests/budget';
-import { Hashes } from '#indexer/requests/hashes';
-import { type Refusal, refusalOf } from '#indexer/requests/refusals';
+import { BatchSize } from './batch-size';
+import { Budget, Resting, type Turn } from './budget';
+import { Hashes } from './hashes';
+import { type Refusal, refusalOf } from './refusals';
 
 /** Reading the chain failed. Trying again later may help. */
 export class RetryableChainError extends Error {}

@@ -1,4 +1,4 @@
-import { type Caps, type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
+import { type Caps, type Part, RangeSize, partsOf } from './range-size';
 import { askReceipts } from './ask-receipts';
 import {
   type BlockBatch,

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { makeCirclesOf } from '#indexer/circles/circles';
+import { makeCirclesOf } from '#indexer/ledger/circles';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { UPDATE_KEPT } from '#indexer/ledger/event-writer.sql';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { WRONG_CIRCLES } from '#indexer/circles/circles.sql';
+import { WRONG_CIRCLES } from '#indexer/ledger/circles.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { countsForPositions } from '#indexer/ledger/position-writer';
 import * as sql from './events.sql';

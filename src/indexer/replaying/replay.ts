@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { lockRepair } from '#verify/checks/connection';
 import { connect } from '#indexer/leading/leader';
-import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
+import { CORRECT_NAMES } from './names.sql';
 import { correct } from './correction';
 import { DrawCorrection } from './draw-correction';
 import { readLotteries } from './event-reader';

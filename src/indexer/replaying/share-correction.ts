@@ -1,12 +1,12 @@
 import type { Client } from 'pg';
 import { type EventRow, keptItem } from '#indexer/ledger/event-rows';
-import { standIn } from '#indexer/naming/stand-in';
+import { standIn } from '#indexer/ledger/stand-in';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MAX_LOGS } from '#indexer/reading/raw-chain';
-import * as sql from '#indexer/shares/correction.sql';
-import { asMovements } from '#indexer/shares/holdings';
-import { SAVE } from '#indexer/shares/holdings.sql';
-import { isShareKind } from '#indexer/shares/movements';
+import * as sql from './shares.sql';
+import { asMovements } from '#indexer/ledger/holdings';
+import { SAVE } from '#indexer/ledger/holdings.sql';
+import { isShareKind } from '#indexer/ledger/movements';
 import { correct, schemaOf } from './correction';
 import { HOLD_CURSOR } from './events.sql';
 

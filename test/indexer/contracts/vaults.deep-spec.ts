@@ -4,7 +4,7 @@ import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
 import { POOL_POSITION } from '#features/positions/positions.sql';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { AgreedChain } from '#indexer/agreement/agreed-chain';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';

@@ -1,4 +1,4 @@
-import { standIn } from '#indexer/naming/stand-in';
+import { standIn } from '#indexer/ledger/stand-in';
 import { Replay } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import {

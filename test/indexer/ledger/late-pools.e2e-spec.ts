@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { EventApplier } from '#indexer/ledger/event-applier';
-import { TIE } from '#indexer/naming/pool-names.sql';
+import { TIE } from '#indexer/ledger/pool-names.sql';
 import { NO_FIELDS } from '../../support/chain/adapters';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
 import { planOf, rowsRead } from '../../support/plans';

@@ -4,7 +4,7 @@ import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { AskedChain } from '#verify/contract/holdings';
 import { YieldModel } from '#verify/checks/yield-model';
-import { type CircleEvent, CircleModel } from '#verify/circles/circle-model';
+import { type CircleEvent, CircleModel } from '#verify/checks/circle-model';
 import { encoded } from './adapters';
 import type { PaperBlock, PaperChain } from './paper-chain';
 import { type Answers, Refused } from './rpc-node';

@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseAbi } from 'viem';
-import { certain, compareAnswers } from '#verify/checks/chain';
-import { lastBlockOf } from '#verify/checks/chain.sql';
-import { type Look, halves } from '#verify/checks/look';
+import { certain, compareAnswers } from './chain';
+import { lastBlockOf } from './chain.sql';
+import { type Look, halves } from './look';
 import { type AtCursor, ethCall } from '#verify/contract/holdings';
 
 const abi = parseAbi(['function balanceOf(address account) view returns (uint256)']);

@@ -1,6 +1,6 @@
 import { OtherBlock } from '#verify/checks/chain';
 import type { AtCursor, CappedChain } from '#verify/contract/holdings';
-import { acceptedClaim } from '#indexer/agreement/vote';
+import { acceptedClaim } from './vote';
 import { ownLogs } from '#indexer/reading/block-batch';
 import type { RawLog } from '#indexer/reading/decode';
 import { type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';

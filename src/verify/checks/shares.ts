@@ -1,6 +1,6 @@
-import { type Look, type Value, halves, unique } from '#verify/checks/look';
-import { LOCK_CURSOR } from '#verify/checks/events.sql';
-import { type Row, compareRows, writeRows } from '#verify/checks/model-rows';
+import { type Look, type Value, halves, unique } from './look';
+import { LOCK_CURSOR } from './events.sql';
+import { type Row, compareRows, writeRows } from './model-rows';
 import { type Part, ShareModel, type WrongPart } from './share-model';
 import * as sql from './shares.sql';
 

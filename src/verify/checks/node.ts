@@ -1,10 +1,10 @@
-import { NotComparable, certain, pause } from '#verify/checks/chain';
-import type { Doubt } from '#verify/checks/findings';
-import type { Look, Part } from '#verify/checks/look';
+import { NotComparable, certain, pause } from './chain';
+import type { Doubt } from './findings';
+import type { Look, Part } from './look';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
-import { SECOND } from '#verify/shares/share-model';
+import { SECOND } from './share-model';
 import { reportBlocks } from './blocks';
-import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './log';
+import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './node-log';
 import { BLOCKS, type EventColumn, NEXT_EVENTS } from './node.sql';
 
 type Place = Pick<StoredEvent, 'block' | 'index'>;

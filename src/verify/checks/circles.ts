@@ -1,6 +1,6 @@
-import { type Look, type Value, halves, unique } from '#verify/checks/look';
-import { LOCK_CURSOR } from '#verify/checks/events.sql';
-import { compareRows, namesOf, writeRows } from '#verify/checks/model-rows';
+import { type Look, type Value, halves, unique } from './look';
+import { LOCK_CURSOR } from './events.sql';
+import { compareRows, namesOf, writeRows } from './model-rows';
 import { type CircleEvent, CircleModel, type Rows } from './circle-model';
 import * as sql from './circles.sql';
 

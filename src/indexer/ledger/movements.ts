@@ -1,5 +1,5 @@
 import type { Kind, ShareKind } from '#ledger/adapters/happening';
-import { standIn } from '#indexer/naming/stand-in';
+import { standIn } from './stand-in';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MAX_LOGS } from '#indexer/reading/raw-chain';
 
@@ -87,7 +87,7 @@ export interface Vault {
  * was paid out are it, to the unit. An event of more shares than its account has stays what it is: what was paid for
  * them is not known, as if the vault had been followed from the middle on. Then it stays that of its account, too.
  *
- * This arithmetic also stands in src/verify/shares/share-model.ts: a change to one is a change to both. They share no code
+ * This arithmetic also stands in src/verify/checks/share-model.ts: a change to one is a change to both. They share no code
  * on purpose.
  */
 export function movementsOf(event: ShareEvent, vault: Vault): ChainEvent[] {

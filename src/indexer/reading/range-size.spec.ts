@@ -1,4 +1,4 @@
-import { refusalOf } from '#indexer/requests/refusals';
+import { refusalOf } from './refusals';
 import { RangeSize, partsOf } from './range-size';
 
 const HOUR_MS = 3_600_000;

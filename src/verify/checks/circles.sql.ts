@@ -1,4 +1,4 @@
-import type { Model } from '#verify/checks/model-rows';
+import type { Model } from './model-rows';
 
 /** Parameters: contracts and ids of circles. */
 export const CIRCLES = {

@@ -50,7 +50,7 @@ const poolsOf = (...parts: (Part | undefined)[]): string[] => [
  * nothing is known of them. Shares and cost received from other accounts are taken as stored: the check of the giving
  * account finds out whether they are right.
  *
- * This arithmetic also stands in src/indexer/shares/movements.ts: a change to one is a change to both. They share no code
+ * This arithmetic also stands in src/indexer/ledger/movements.ts: a change to one is a change to both. They share no code
  * on purpose.
  */
 export class ShareModel {

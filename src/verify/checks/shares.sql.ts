@@ -1,4 +1,4 @@
-import type { Model } from '#verify/checks/model-rows';
+import type { Model } from './model-rows';
 import { SECOND } from './share-model';
 
 const after = (before: string, vault: string): string => `(${vault}, account) > (${before})`;

@@ -1,4 +1,4 @@
-import type { Row } from '#verify/checks/model-rows';
+import type { Row } from './model-rows';
 
 /** An applied event of a circle. Amounts in token units, times as the database writes them. */
 export interface CircleEvent {

@@ -1,5 +1,5 @@
-import type { Look, Value } from '#verify/checks/look';
-import { LOCK_CURSOR } from '#verify/checks/events.sql';
+import type { Look, Value } from './look';
+import { LOCK_CURSOR } from './events.sql';
 import { COMPARE_BLOCKS, FORGET_BLOCKS, REPAIR_CURSOR } from './blocks.sql';
 
 type BlockValue = Value & { table: 'chain_blocks' | 'chain_cursor' };

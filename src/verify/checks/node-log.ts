@@ -1,8 +1,8 @@
 import { type Log, decodeEventLog } from 'viem';
 import { eventsAbi } from '#verify/contract/events.abi';
 import type { AtCursor } from '#verify/contract/holdings';
-import { SECOND } from '#verify/shares/share-model';
-import { toldByVault } from '#verify/shares/vault-log';
+import { SECOND } from './share-model';
+import { toldByVault } from './vault-log';
 import { COLUMNS, type EventColumn } from './node.sql';
 
 type Columns = Record<EventColumn, string | null>;

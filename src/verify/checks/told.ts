@@ -1,4 +1,4 @@
-import type { Look, Value } from '#verify/checks/look';
+import type { Look, Value } from './look';
 import * as sql from './told.sql';
 
 interface Told {

@@ -14,8 +14,7 @@ import { decoderFor, encoded } from '../../../test/support/chain/adapters';
 import mainnet from '../../../test/vectors/mainnet-23535880.json';
 import { BlockProof } from './block-proof';
 import { type RawHeader, headerHash } from './header';
-import { eventsOf } from './proven-events';
-import { EMPTY_ROOT, type RawReceipt, receiptsRoot } from './receipts-root';
+import { EMPTY_ROOT, type RawReceipt, eventsOf, receiptsRoot } from './receipts-root';
 
 const CONTRACT = `0x${'c1'.repeat(20)}`;
 const OTHER = `0x${'c2'.repeat(20)}`;

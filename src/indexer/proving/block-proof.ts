@@ -11,10 +11,8 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import type { ContractStanding } from '#indexer/reporting/contract-metrics';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { isEmptyBloom, mayHaveLogsOf } from './bloom';
-import { type RawHeader, isAuthentic } from './header';
-import { eventsOf } from './proven-events';
-import { EMPTY_ROOT, type ProvenReceipts, provenReceipts } from './receipts-root';
+import { type RawHeader, isAuthentic, isEmptyBloom, mayHaveLogsOf } from './header';
+import { EMPTY_ROOT, type ProvenReceipts, eventsOf, provenReceipts } from './receipts-root';
 
 type Standing = Pick<ContractStanding, 'completeness' | 'unproven'>;
 

@@ -1,6 +1,5 @@
 import mainnet from '../../../test/vectors/mainnet-23535880.json';
-import { mayHaveLogsOf } from './bloom';
-import { headerHash, isAuthentic } from './header';
+import { headerHash, isAuthentic, mayHaveLogsOf } from './header';
 
 describe('the hash of a header', () => {
   it('of the main network is that of all its fields', () => expect(headerHash(mainnet)).toBe(mainnet.hash));

@@ -1,5 +1,5 @@
 import op from '../../../test/vectors/op-regolith-receipts.json';
-import { mayHaveLogsOf } from './bloom';
+import { mayHaveLogsOf } from './header';
 import { EMPTY_ROOT, provenReceipts, receiptsRoot } from './receipts-root';
 
 const { receipts } = op;

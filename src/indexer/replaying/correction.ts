@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { mending } from '#verify/checks/connection';
+import { HOLD_CURSOR } from './events.sql';
 
 /** The schema of the tables, quoted: tables of the session stand before its own. */
 export async function schemaOf(client: Client): Promise<string> {
@@ -11,12 +12,8 @@ export async function schemaOf(client: Client): Promise<string> {
  * One transaction that may write what is derived, while the indexer's batches wait. Tries again after a conflict.
  * @param work gets the last block that takes effect
  */
-export const correct = <T>(
-  client: Client,
-  holdCursor: string,
-  work: (effective: number) => Promise<T>,
-): Promise<T> =>
+export const correct = <T>(client: Client, work: (effective: number) => Promise<T>): Promise<T> =>
   mending(client, async () => {
-    const { rows } = await client.query<{ effective: string }>(holdCursor);
+    const { rows } = await client.query<{ effective: string }>(HOLD_CURSOR);
     return work(Number(rows[0].effective));
   });

@@ -5,7 +5,7 @@ import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { refusal } from '#indexer/ledger/set-aside';
 import { correct, schemaOf } from './correction';
 import { type Replayed, decideAgain, readLotteries, storedItem } from './event-reader';
-import { EVENTS_OF_NONE, HOLD_CURSOR } from './events.sql';
+import { EVENTS_OF_NONE } from './events.sql';
 import { writeOutcomes } from './pool-correction';
 import * as sql from './draws.sql';
 
@@ -50,7 +50,7 @@ export class DrawCorrection {
       let piece = await this.read(from, effective);
       if (piece.changed.length > 0) piece = await this.readAnew(from, effective);
       if (piece.changed.some(({ before }) => before !== 'FAILED'))
-        this.outcomes += await correct(this.client, HOLD_CURSOR, async (now) => {
+        this.outcomes += await correct(this.client, async (now) => {
           const { changed } = await this.readAnew(from, now);
           const wrong = changed.filter(({ before }) => before !== 'FAILED');
           await writeOutcomes(this.client, wrong);
@@ -66,7 +66,7 @@ export class DrawCorrection {
   /** The database may take now what it once refused. If it does not, the event stays as it is. */
   private async tryFailed(decision: Replayed): Promise<void> {
     const { contract, drawId } = decision.event;
-    await correct(this.client, HOLD_CURSOR, async () => {
+    await correct(this.client, async () => {
       await writeOutcomes(this.client, [decision]);
       if (decision.outcome === 'APPLIED') await rebuildDraws(this.client, [{ contract, drawId: drawId! }]);
     }).then(
@@ -118,7 +118,7 @@ export class DrawCorrection {
     try {
       const wrong = await this.compare(some);
       if (wrong.length === 0) return;
-      await correct(this.client, HOLD_CURSOR, () => rebuildDraws(this.client, wrong));
+      await correct(this.client, () => rebuildDraws(this.client, wrong));
       this.corrected += wrong.length;
     } catch (error) {
       const reason = refusal(error);

@@ -7,7 +7,7 @@ import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { refusal } from '#indexer/ledger/set-aside';
 import { correct } from './correction';
 import { type Replayed, addToPool, decideAgain, storedItem } from './event-reader';
-import { EVENTS_OF, HOLD_CURSOR, HOLD_POOLS, POOLS_OF } from './events.sql';
+import { EVENTS_OF, HOLD_POOLS, POOLS_OF } from './events.sql';
 import { OrderedRows, type Row, Turns } from './ordered-rows';
 import type { WrongPool } from './pool-walk';
 import { FIND_GONE, MAKE_ROWS, SET_OWNERS, TAKE_BACK } from './rows.sql';
@@ -63,9 +63,7 @@ export class PoolCorrection {
     const some = group.filter(({ ledger, positions, kept }) => tryFailed || ledger || positions || kept);
     if (some.length === 0) return undefined;
     try {
-      const changed = await correct(this.client, HOLD_CURSOR, (effective) =>
-        this.make(some, effective, tryFailed),
-      );
+      const changed = await correct(this.client, (effective) => this.make(some, effective, tryFailed));
       this.corrected += changed;
       return undefined;
     } catch (error) {

@@ -5,7 +5,7 @@ import { CORRECT_NAMES } from './names.sql';
 import { correct } from './correction';
 import { DrawCorrection } from './draw-correction';
 import { readLotteries } from './event-reader';
-import { HOLD_CURSOR, REACH } from './events.sql';
+import { REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
 import { ShareCorrection } from './share-correction';
@@ -74,11 +74,7 @@ export class Replay {
     await shares.run(this.signal);
     let names = 0;
     for (const statement of CORRECT_NAMES)
-      names += await correct(
-        writer,
-        HOLD_CURSOR,
-        async (until) => (await writer.query(statement, [until])).rowCount ?? 0,
-      );
+      names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
     const pools = new PoolCorrection(writer, lotteries);
     const walked = await this.walk(readers, pools, lotteries, total);
     const draws = new DrawCorrection(writer, readers[0], lotteries);
@@ -150,14 +146,10 @@ export class Replay {
     await Promise.all(readers.map(count));
     for (const { table, add } of TOTALS) {
       this.signal.throwIfAborted();
-      if (corrected[table] > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
+      if (corrected[table] > 0) await correct(client, () => client.query(add));
     }
     for (const [table, statement] of Object.entries(COUNTS))
-      corrected[table] = await correct(
-        client,
-        HOLD_CURSOR,
-        async () => (await client.query(statement)).rowCount ?? 0,
-      );
+      corrected[table] = await correct(client, async () => (await client.query(statement)).rowCount ?? 0);
     return corrected;
   }
 }

@@ -8,7 +8,6 @@ import { asMovements } from '#indexer/ledger/holdings';
 import { SAVE } from '#indexer/ledger/holdings.sql';
 import { isShareKind } from '#indexer/ledger/movements';
 import { correct, schemaOf } from './correction';
-import { HOLD_CURSOR } from './events.sql';
 
 /** Rows that are read at once, at least one block's. */
 const ROWS_AT_ONCE = 5000;
@@ -82,10 +81,10 @@ export class ShareCorrection {
       const { rows, isLast } = await this.read(vault, place);
       if (isLast) break;
       const wrong = await this.remake(rows);
-      if (wrong.count > 0) await correct(this.client, HOLD_CURSOR, () => this.write(wrong));
+      if (wrong.count > 0) await correct(this.client, () => this.write(wrong));
       place = { seq: rows.at(-1)!.seq, blockHash: rows.at(-1)!.blockHash };
     }
-    await correct(this.client, HOLD_CURSOR, async () => {
+    await correct(this.client, async () => {
       await this.reader.query('BEGIN');
       try {
         await this.requireRead(vault, place);

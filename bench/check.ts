@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoints';
+import type { Endpoint } from './loads';
 import type { Peer } from './peers';
 import { signIns } from './sign-in';
 

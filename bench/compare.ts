@@ -2,16 +2,18 @@ import { loadavg } from 'node:os';
 import { checkSameAnswers } from './check';
 import { type BenchDatabase, callers, dropTriggers } from './database';
 import { type Run, drive, median } from './drive';
-import { type Endpoint, endpoints } from './endpoints';
+import { SIGN_IN } from './endpoints';
 import { Limit } from './limit';
+import { type Endpoint, endpoints } from './loads';
 import { type Measured, measure, rounded, summary } from './measure';
-import { type Limited, Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, publish, say } from './output';
 import { type Peer, type PeerName, startPeers } from './peers';
-import { SIGN_IN, signIns } from './sign-in';
+import { signIns } from './sign-in';
+import { requestTables } from './tables';
 
-interface Result extends Record<PeerName, Measured> {
+export interface RequestResult extends Record<PeerName, Measured> {
   endpoint: string;
-  /** Rate of the service to that of the better peer, and what it shall be at least. */
+  /** Rate of the service divided by that of the peer, and what it must be at least. */
   ratio: number;
   target: number;
   /** Requests per second that the statements alone would allow, and the service's share of it. Null without pgbench. */
@@ -31,9 +33,9 @@ const FIRST = { requests: 3000, signIns: 50 };
 const SIZE = { pools: 100_000, transactions: 200_000 };
 /** Share of the CPU time that other processes may take. */
 const CALM = 0.05;
-const PEERS = ['pg', 'postgres', 'service'] as const;
+const PEERS = ['pg', 'service'] as const;
 
-/** Drives all peers on the same data, in turn, and writes results.json if all is measured. */
+/** Drives all peers on the same data, in turn, and writes results.json if everything is measured. */
 export async function compare(database: BenchDatabase, limited: Limited): Promise<void> {
   const { quick, only = '' } = limited;
   const load = loadavg()[0].toFixed(1);
@@ -47,20 +49,21 @@ export async function compare(database: BenchDatabase, limited: Limited): Promis
   const peers = await startPeers(PEERS, { databaseUrl, plainUrl });
   try {
     const all = endpoints(readers, writers);
-    say(`${await checkSameAnswers(peers, all)} requests are answered alike by all.`);
+    say(`${await checkSameAnswers(peers, all)} requests are answered alike by both.`);
 
     const chosen: (Endpoint | undefined)[] = all.filter(({ name }) => name.includes(only));
     if (SIGN_IN.includes(only)) chosen.push(undefined);
     const comparison = new Comparison(database, peers, limit, quick ? QUICK : FULL);
     const progress = new Progress('Driving', chosen.length);
-    const results: Result[] = [];
+    const results: RequestResult[] = [];
     for (const endpoint of chosen) {
       results.push(await comparison.of(endpoint));
+      keep('results.json', results);
       progress.step(endpoint?.name ?? SIGN_IN);
     }
     progress.end();
     report(results, load);
-    keep('results.json', results, limited);
+    publish('results.json', limited);
   } finally {
     limit?.end();
     for (const peer of peers) await peer.stop();
@@ -79,13 +82,13 @@ class Comparison {
    * All peers in turn, several times. The order changes every round, so that a slowdown of the machine hits all.
    * @param endpoint undefined: the sign-in
    */
-  async of(endpoint?: Endpoint): Promise<Result> {
+  async of(endpoint?: Endpoint): Promise<RequestResult> {
     const name = endpoint?.name ?? SIGN_IN;
     for (const peer of this.peers) {
       if (endpoint) await drive(peer.url, endpoint.load, { amount: FIRST.requests });
       else await signIns(peer, FIRST.signIns);
     }
-    const measured: Record<PeerName, Measured[]> = { pg: [], postgres: [], service: [] };
+    const measured: Record<PeerName, Measured[]> = { pg: [], service: [] };
     const limits: number[] = [];
     for (let round = 0; round < this.plan.rounds; round++) {
       for (const peer of round % 2 ? [...this.peers].reverse() : this.peers) {
@@ -97,12 +100,12 @@ class Comparison {
       limits.push(await this.limit.rate(name, this.plan.limits.seconds));
       await this.database.quiet();
     }
-    const [pg, postgres, service] = PEERS.map((each) => summary(measured[each]));
+    const [pg, service] = PEERS.map((each) => summary(measured[each]));
     const limit = limits.length ? rounded(median(limits), 0) : null;
     return {
       endpoint: name,
-      ...{ pg, postgres, service },
-      ratio: rounded(service.rate / Math.max(pg.rate, postgres.rate), 3),
+      ...{ pg, service },
+      ratio: rounded(service.rate / pg.rate, 3),
       target: endpoint ? 0.85 : 0.9,
       limit,
       share: limit && rounded(service.rate / limit, 3),
@@ -115,36 +118,8 @@ class Comparison {
   }
 }
 
-function report(results: Result[], load: string): void {
-  const rows = (cells: (result: Result) => string[]): string[][] =>
-    results.map((result) => [result.endpoint, ...cells(result)]);
-  const count = (value: number): string => value.toLocaleString('en');
-
-  const rates = rows(({ pg, postgres, service, ratio, target, limit, share }) => [
-    ...[pg, postgres, service].map(({ rate }) => count(rate)),
-    ...[ratio, target].map((value) => value.toFixed(2)),
-    ...(limit && share ? [count(limit), `${Math.round(share * 100)} %`] : ['', '']),
-  ]);
-  const titles = ['pg', 'postgres.js', 'service', 'to the better', 'target', 'pgbench', 'share of it'];
-  console.log(`${table(['requests/s', ...titles], rates)}\n`);
-
-  const costs = rows(({ endpoint, pg, postgres, service }) => [
-    ...[pg, postgres, service].flatMap((each) =>
-      [each.processUs, each.postgresUs].map((us) => count(Math.round(us))),
-    ),
-    endpoint.startsWith('GET') ? (service.processUs < service.postgresUs ? 'yes' : 'no') : '',
-  ]);
-  const parts = ['pg', 'postgres.js', 'service'].flatMap((each) => [each, 'PostgreSQL']);
-  console.log(`${table(['µs of CPU a request', ...parts, 'less than PostgreSQL'], costs)}\n`);
-
-  const times = rows(({ pg, postgres, service }) =>
-    [pg, postgres, service].flatMap(({ p50, p99, stallMs }) =>
-      [p50, p99, stallMs].map((ms) => ms.toFixed(1)),
-    ),
-  );
-  const latencies = ['pg', 'postgres.js', 'service'].flatMap((each) => [`${each} p50`, 'p99', 'stall']);
-  console.log(`${table(['ms', ...latencies], times)}\n`);
-
+function report(results: RequestResult[], load: string): void {
+  console.log(`${requestTables(results)}\n`);
   const others = median(results.flatMap((each) => PEERS.map((name) => each[name].others)));
   say(`Load before the run: ${load}. Other processes took ${Math.round(others * 100)} % of the CPU time.`);
   if (others > CALM) say('The machine was not calm: these figures are not comparable with others.');

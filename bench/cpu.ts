@@ -17,7 +17,7 @@ const statOf = (pid: string | number): number[] =>
     .replace(/^.*\) \S+ /s, '')
     .split(' ')
     .map(Number);
-const [PARENT, USER, SYSTEM, ENDED_USER, ENDED_SYSTEM] = [0, 10, 11, 12, 13];
+const [PARENT, ENDED_USER, ENDED_SYSTEM] = [0, 12, 13];
 
 /** µs of CPU that a process with one thread has used. */
 const usedUs = (pid: string | number): number => Number(read(`/proc/${pid}/schedstat`).split(' ')[0]) / 1000;
@@ -32,16 +32,6 @@ export function serverCpuUs(pid: number): number {
     (own[ENDED_USER] + own[ENDED_SYSTEM]) * TICK_US,
   );
 }
-
-/** µs of CPU that a process has used with all its threads and ended children. NaN where there is no /proc. */
-export function processCpuUs(pid: number): number {
-  const own = statOf(pid);
-  return (own[USER] + own[SYSTEM] + own[ENDED_USER] + own[ENDED_SYSTEM]) * TICK_US;
-}
-
-/** The most memory that a process has had, resident, in MiB. NaN where there is no /proc. */
-export const peakMemory = (pid: number): number =>
-  Number(/^VmHWM:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]) / 1024;
 
 /** µs of CPU that the machine has had so far, and how much of it was used, here or by other virtual machines. */
 export function machineCpuUs(): { all: number; used: number } {

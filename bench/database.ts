@@ -70,13 +70,6 @@ export class BenchDatabase {
     return url;
   }
 
-  /** An empty database without our schema. It replaces the last one of that name, unless that is to be kept. */
-  async plain(name: string, { keep = false } = {}): Promise<string> {
-    if (keep) return this.urlOf(name);
-    await this.drop(name);
-    return createDatabase(this.url, name);
-  }
-
   /** A copy of a database. It replaces the last one of that name. */
   async copy(url: string, name: string): Promise<string> {
     await this.drop(name);
@@ -103,7 +96,8 @@ export class BenchDatabase {
     return serverCpuUs(this.pid);
   }
 
-  private urlOf(name: string): string {
+  /** Of a database that an earlier run has made, too. */
+  urlOf(name: string): string {
     const url = new URL(this.url);
     url.pathname = `/${name}`;
     return url.href;

@@ -4,12 +4,12 @@ import { createSiweMessage } from 'viem/siwe';
 import { MAX_MESSAGE } from '#features/auth/auth.dto';
 import { announce, newPools } from './chain';
 import { callers, using } from './database';
-import { bearer } from './endpoints';
 import type { FloodOrders, FloodReport } from './flood-process';
 import type { NodeOrders } from './generated-node';
 import { Helper } from './helper';
 import { blockOf, startIndexer } from './indexer-process';
 import type { ListenerOrders, ListenerReport } from './listener-process';
+import { bearer } from './loads';
 import { CONTRACT, POOL_CONTRACTS, SIWE_DOMAIN } from './peers';
 
 /** Where it takes place. */

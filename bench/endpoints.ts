@@ -1,85 +1,132 @@
-import type { Request } from 'autocannon';
-import { createSigner } from 'fast-jwt';
+import type { QueryResultRow } from 'pg';
+import type { CursorCodec } from '#platform/answers/cursor';
+import type { TypedStatement } from '#platform/postgres/statement';
+import * as auth from '#features/access/sign-in.sql';
+import * as analytics from '#features/analytics/analytics.sql';
+import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
+import * as lottery from '#features/lottery/lottery.sql';
+import { POOL_CURSOR } from '#features/pools/pools.dto';
+import * as pools from '#features/pools/pools.sql';
+import * as positions from '#features/positions/positions.sql';
+import { TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
+import * as transactions from '#features/transactions/transactions.sql';
+import * as users from '#features/users/users.sql';
 import type { Caller } from './database';
-import type { Load } from './drive';
-import { JWT_SECRET } from './peers';
 
-export interface Endpoint {
+/** What a request asks with: its caller, the ID in its path, and the page of a list. */
+export interface Asked {
+  user: string;
+  caller: string;
+  id: string;
+  limit: number;
+  offset: number;
+}
+
+/** What pgbench sends for a request. */
+export interface Script {
   name: string;
-  load: Load;
-  /** The answers contain new ids and times, so only their shape is compared. */
-  volatile?: boolean;
+  statements: TypedStatement<any, QueryResultRow>[];
+  /** Values of the statements' parameters, by name. */
+  values: (asked: Asked) => object;
+  /** SQL in place of values that differ in each request. */
+  sql?: Record<string, string>;
 }
 
-const sign = createSigner({ key: JWT_SECRET, expiresIn: '7d' });
-
-const tokens = new Map<string, string>();
-
-/** One token per caller, as for a user who signed in once. */
-export function bearer({ id, address }: Caller): Record<string, string> {
-  const token = tokens.get(id) ?? sign({ userId: id, address });
-  tokens.set(id, token);
-  return { authorization: `Bearer ${token}` };
+export interface Read extends Script {
+  /** `:id` stands for pools that the caller may read, `:hash` for transactions in them. */
+  path: string;
+  /** Items on a page, and the list's cursors if it has any. */
+  list?: { limit: number; cursor?: CursorCodec };
 }
 
-export const JSON_BODY = { 'content-type': 'application/json' };
+const one = <P extends object>(
+  path: string,
+  statement: TypedStatement<P, { data: string | null }>,
+  values: (asked: Asked) => P,
+): Read => ({ name: `GET ${path}`, path, statements: [statement], values });
 
-/** With two members that no other writer uses, as in practice. */
-const newPool = ({ address }: Caller): string =>
-  JSON.stringify({
-    type: 'cooperative',
-    initialDeposit: '25000000000000000000',
-    autoCompound: true,
-    members: [`0xAAAAAAAA${address.slice(10)}`, `0xbbbbbbbb${address.slice(10)}`],
-  });
+const list = <P extends object>(
+  path: string,
+  statement: TypedStatement<P, { total: number; data: string; last?: string | null }>,
+  values: (asked: Asked) => P,
+  limit: number,
+  cursor?: CursorCodec,
+): Read => ({ name: `GET ${path}`, path, statements: [statement], values, list: { limit, cursor } });
 
-/** Every reader sends GETs for the paths, over a connection of its own. */
-export const reading = (
-  readers: Caller[],
-  name: string,
-  paths: (caller: Caller) => string[],
-  connections = 32,
-): Endpoint => ({
-  name,
-  load: {
-    connections,
-    requests: (index) => {
-      const caller = readers[index % readers.length];
-      const headers = bearer(caller);
-      return paths(caller).map((path): Request => ({ path, headers }));
-    },
+/** The measured reads: the clients' requests, the peer's routes and pgbench's scripts all follow from this table. */
+export const READS: Read[] = [
+  list(
+    '/pools',
+    pools.LIST_POOLS,
+    ({ caller, limit, offset }) => ({ caller, type: null, limit, offset }),
+    20,
+    POOL_CURSOR,
+  ),
+  one('/pools/:id', pools.POOL_DETAIL, ({ caller, id }) => ({ caller, pool: id })),
+  one('/pools/:id/yield', pools.POOL_YIELD, ({ caller, id }) => ({ caller, pool: id })),
+  one('/pools/:id/position', positions.POOL_POSITION, ({ caller, id }) => ({ caller, pool: id })),
+  list(
+    '/transactions',
+    transactions.LIST_TRANSACTIONS,
+    ({ user, caller, limit, offset }) => ({ user, caller, type: null, limit, offset }),
+    20,
+    TRANSACTION_CURSOR,
+  ),
+  one('/transactions/:hash', transactions.TRANSACTION_BY_HASH, ({ caller, id }) => ({ caller, hash: id })),
+  one('/analytics/user', analytics.USER_ANALYTICS, ({ user }) => ({ user })),
+  one('/analytics/pools', analytics.POOL_ANALYTICS, () => ({})),
+  list(
+    '/users/me/positions',
+    positions.LIST_POSITIONS,
+    ({ caller, limit, offset }) => ({ caller, limit, offset }),
+    20,
+  ),
+  one('/auth/me', users.ME, ({ user }) => ({ user })),
+  one('/lottery/current', lottery.CURRENT_DRAW, () => ({})),
+  list(
+    '/lottery/winners',
+    lottery.LIST_WINNERS,
+    ({ limit, offset }) => ({ limit, offset }),
+    10,
+    WINNER_CURSOR,
+  ),
+];
+
+export const SIGN_IN = 'sign-in';
+
+/** Writes have routes of their own in the peer, whose statements write one row at a time. */
+export const WRITES: Script[] = [
+  {
+    name: 'POST /pools',
+    statements: [pools.CREATE_POOLS],
+    values: ({ user, caller }) => ({
+      types: ['cooperative'],
+      owners: [user],
+      contracts: [`0x${'c'.repeat(40)}`],
+      autoCompound: [true],
+      members: [`{${newMembers(caller).join(',')}}`.toLowerCase()],
+      ownerAddresses: [caller],
+      amounts: ['25000000000000000000'],
+    }),
+    sql: { pools: 'ARRAY[uuidv7()]', createdAt: 'ARRAY[now()]', deposits: 'ARRAY[uuidv7()]' },
   },
-});
+  {
+    name: SIGN_IN,
+    statements: [auth.ISSUE_NONCES, auth.FIND_NONCE, auth.SIGN_IN],
+    values: ({ caller }) => ({ address: caller, addresses: [caller] }),
+    sql: { nonces: 'ARRAY[:nonce]', nonce: ':nonce', newIds: 'ARRAY[uuidv7()]' },
+  },
+];
 
-/**
- * Every measured endpoint except the sign-in, which is a dialogue. Nobody reads the writers' data, because it grows.
- */
-export function endpoints(readers: Caller[], writers: Caller[], connections?: number): Endpoint[] {
-  const get = (name: string, paths: (caller: Caller) => string[]): Endpoint =>
-    reading(readers, name, paths, connections);
-  return [
-    get('GET /pools', () => ['/pools']),
-    get('GET /pools/:id', ({ pools }) => pools.map((id) => `/pools/${id}`)),
-    get('GET /pools/:id/yield', ({ pools }) => pools.map((id) => `/pools/${id}/yield`)),
-    get('GET /transactions', () => ['/transactions']),
-    get('GET /transactions/:hash', ({ hashes }) => hashes.map((hash) => `/transactions/${hash}`)),
-    get('GET /analytics/user', () => ['/analytics/user']),
-    get('GET /analytics/pools', () => ['/analytics/pools']),
-    get('GET /users/me/positions', () => ['/users/me/positions']),
-    get('GET /auth/me', () => ['/auth/me']),
-    get('GET /lottery/current', () => ['/lottery/current']),
-    get('GET /lottery/winners', () => ['/lottery/winners']),
-    {
-      name: 'POST /pools',
-      volatile: true,
-      load: {
-        connections: connections ?? 64,
-        requests: (index) => {
-          const writer = writers[index % writers.length];
-          const headers = { ...bearer(writer), ...JSON_BODY };
-          return [{ method: 'POST', path: '/pools', headers, body: newPool(writer) }];
-        },
-      },
-    },
-  ];
+/** Two members that no other writer uses, as in practice. */
+export const newMembers = (caller: string): string[] =>
+  ['AAAAAAAA', 'bbbbbbbb'].map((start) => `0x${start}${caller.slice(10)}`);
+
+/** One request for each ID that the path asks for. */
+export function askedBy(
+  { id: user, address: caller, ...ids }: Caller,
+  { path, list }: Partial<Read>,
+): Asked[] {
+  const each = path?.includes(':id') ? ids.pools : path?.includes(':hash') ? ids.hashes : [''];
+  return each.map((id) => ({ user, caller, id, limit: list?.limit ?? 0, offset: 0 }));
 }

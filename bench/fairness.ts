@@ -3,11 +3,12 @@ import { machineCpuUs } from './cpu';
 import { type BenchDatabase, callers } from './database';
 import { DISTURBANCES, type Disturbance } from './disturbances';
 import { median, percentile } from './drive';
-import { type Endpoint, endpoints } from './endpoints';
+import { type Endpoint, endpoints } from './loads';
 import { rounded } from './measure';
-import { type Limited, Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, publish, say } from './output';
 import { pace } from './pace';
 import { type Peer, startPeer } from './peers';
+import { fairnessTables } from './tables';
 
 const SIZE = { pools: 1000, transactions: 10_000 };
 const ENDPOINTS = ['GET /auth/me', 'GET /pools/:id', 'POST /pools'];
@@ -36,7 +37,7 @@ interface Phase {
   busy: number;
 }
 
-interface Result extends Record<'without' | 'with', Latency & Omit<Phase, 'latencies'>> {
+export interface FairnessResult extends Record<'without' | 'with', Latency & Omit<Phase, 'latencies'>> {
   endpoint: string;
   disturbance: string;
   /** p99 with the disturbance to that without. */
@@ -52,26 +53,27 @@ export async function fairness(database: BenchDatabase, limited: Limited): Promi
   const filled = await database.filled(SIZE);
   const chosen = DISTURBANCES.filter(({ name }) => name.includes(only));
   const progress = new Progress('Disturbing', chosen.length * ROUNDS);
-  const results: Result[] = [];
-  const deeds: Record<string, Record<string, number>[]> = {};
+  const results: FairnessResult[] = [];
+  const counts: Record<string, Record<string, number>[]> = {};
   for (const disturbance of chosen) {
     const databaseUrl = await database.copy(filled, 'bench_fairness');
     const env = { TRUST_PROXY: '127.0.0.1', ...disturbance.env };
     const peer = await startPeer('service', { databaseUrl, plainUrl: databaseUrl, env });
     try {
-      const rounds = new Rounds(peer, await usual(databaseUrl));
-      deeds[disturbance.name] = await rounds.of(disturbance, databaseUrl, progress);
+      const rounds = new Rounds(peer, await baseline(databaseUrl));
+      counts[disturbance.name] = await rounds.of(disturbance, databaseUrl, progress);
       results.push(...rounds.results(disturbance.name));
+      keep('results-fairness.json', results);
     } finally {
       await peer.stop();
     }
   }
   progress.end();
-  report(results, deeds);
-  keep('results-fairness.json', { results, deeds }, limited);
+  report(results, counts);
+  publish('results-fairness.json', limited);
 }
 
-async function usual(databaseUrl: string): Promise<Endpoint[]> {
+async function baseline(databaseUrl: string): Promise<Endpoint[]> {
   const all = endpoints(await callers(databaseUrl, 32), await callers(databaseUrl, 32, 32));
   return ENDPOINTS.map((name) => all.find((endpoint) => endpoint.name === name)!);
 }
@@ -94,22 +96,22 @@ class Rounds {
   ): Promise<Record<string, number>[]> {
     const begin = await disturbance.prepare({ url: this.peer.url, databaseUrl });
     await this.drive(WARM_UP);
-    const deeds: Record<string, number>[] = [];
+    const counts: Record<string, number>[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       this.without.push(await this.phase());
       const end = await begin();
       this.with.push(await this.phase());
-      const deed = await end();
+      const figures = await end();
       await sleep(END_MS);
       const { stallMs, workMs } = await this.peer.probe();
-      deeds.push({ ...deed, endStallMs: rounded(stallMs, 1), endWorkMs: rounded(workMs, 1) });
+      counts.push({ ...figures, endStallMs: rounded(stallMs, 1), endWorkMs: rounded(workMs, 1) });
       progress.step(disturbance.name);
     }
-    return deeds;
+    return counts;
   }
 
   /** Medians of the rounds, but the longest stall and work of all. */
-  results(disturbance: string): Result[] {
+  results(disturbance: string): FairnessResult[] {
     return this.chosen.map(({ name }, i) => {
       const [without, withIt] = [this.without, this.with].map((phases) => ({
         p50: rounded(median(phases.map(({ latencies }) => latencies[i].p50)), 2),
@@ -167,18 +169,9 @@ class Rounds {
   }
 }
 
-function report(results: Result[], deeds: Record<string, Record<string, number>[]>): void {
-  const rows = results.map((each) => [
-    `${each.endpoint}, ${each.disturbance}`,
-    ...[each.without, each.with].flatMap(({ p50, p99 }) => [p50.toFixed(2), p99.toFixed(2)]),
-    each.ratio.toFixed(2),
-    ...[each.without, each.with].flatMap(({ stallMs, workMs }) => [stallMs.toFixed(1), workMs.toFixed(1)]),
-    ...[each.without, each.with].map(({ busy }) => `${Math.round(busy * 100)} %`),
-  ]);
-  const titles = ['p50', 'p99', 'p50 with', 'p99 with', 'ratio'];
-  titles.push('stall', 'work', 'stall with', 'work with', 'CPU', 'CPU with');
-  console.log(table(['ms', ...titles], rows));
-  for (const [name, rounds] of Object.entries(deeds)) console.log(`${name}: ${JSON.stringify(rounds)}`);
+function report(results: FairnessResult[], counts: Record<string, Record<string, number>[]>): void {
+  console.log(fairnessTables(results));
+  for (const [name, rounds] of Object.entries(counts)) console.log(`${name}: ${JSON.stringify(rounds)}`);
   const missed = results.filter((each) => each.ratio > GOAL.ratio || each.with.workMs > GOAL.workMs);
   say(
     `${missed.length} of ${results.length} rows miss a goal (ratio ${GOAL.ratio}, work ${GOAL.workMs} ms).`,

@@ -7,14 +7,14 @@ import type { Pool } from './chain';
 import { obey } from './helper';
 
 /** A JSON-RPC request. */
-export interface Call {
+interface Call {
   id: number;
   method: string;
   params?: [string | { fromBlock: string; toBlock: string; to: string; data?: string }, string];
 }
 
-export const hex = (value: number): string => `0x${value.toString(16)}`;
-export const word = (value: number): string => value.toString(16).padStart(64, '0');
+const hex = (value: number): string => `0x${value.toString(16)}`;
+const word = (value: number): string => value.toString(16).padStart(64, '0');
 export const hash = (kind: string, value: number): string => `0x${kind}${word(value).slice(kind.length)}`;
 /** Of each contract, and what the token says of itself. */
 const TOKEN_FACTS: Record<string, string> = {
@@ -22,7 +22,7 @@ const TOKEN_FACTS: Record<string, string> = {
   [toFunctionSelector('function decimals()')]: word(18),
 };
 const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
-export const START = Math.floor(Date.now() / 1000) - 100_000;
+const START = Math.floor(Date.now() / 1000) - 100_000;
 
 /** A JSON-RPC node that generates blocks of deposits on request, so that millions of events need no storage. */
 export class GeneratedNode {
@@ -30,26 +30,20 @@ export class GeneratedNode {
 
   constructor(
     readonly contract: string,
-    protected readonly pools: Pool[],
-    protected readonly perBlock: number,
+    private readonly pools: Pool[],
+    private readonly perBlock: number,
     readonly head: number,
   ) {}
 
-  protected readonly host: string = '127.0.0.1';
-
   async start(): Promise<this> {
     this.server = createServer((request, response) => void this.handle(request, response));
-    this.server.listen(0, this.host);
+    this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');
     return this;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   stop(): void {
@@ -68,7 +62,7 @@ export class GeneratedNode {
     response.end(Array.isArray(body) ? `[${answers.join(',')}]` : answers[0]);
   }
 
-  protected result({ method, params = ['', ''] }: Call): string {
+  private result({ method, params = ['', ''] }: Call): string {
     const [first, block] = params;
     if (typeof first === 'object') {
       const fact = TOKEN_FACTS[first.data ?? ''];
@@ -82,7 +76,7 @@ export class GeneratedNode {
     return method === 'eth_getCode' ? '"0x01"' : '"0x1"';
   }
 
-  protected block(number: number): string {
+  private block(number: number): string {
     if (number > this.head) return 'null';
     const parentHash = number > 0 ? hash('b', number - 1) : hash('0', 0);
     return JSON.stringify({

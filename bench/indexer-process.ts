@@ -16,11 +16,11 @@ export interface Memory {
   heap: number;
 }
 
-/** Starts the indexer as production does. @returns its port and process, and what ends it */
+/** Starts the indexer as production does. @returns its port, and what ends it */
 export async function startIndexer(
   url: string,
   settings: NodeJS.ProcessEnv,
-): Promise<{ port: number; pid: number; stop: () => Promise<void> }> {
+): Promise<{ port: number; stop: () => Promise<void> }> {
   const child = fork(ENTRY, {
     execArgv: process.env.BENCH_INDEXER_FLAGS?.split(' ') ?? [],
     env: {
@@ -38,7 +38,7 @@ export async function startIndexer(
   ended.catch(() => undefined);
   const message = once(child, 'message') as Promise<[{ port: number }]>;
   const [{ port }] = await Promise.race([message, ended]);
-  return { port, pid: child.pid!, stop: () => end(child) };
+  return { port, stop: () => end(child) };
 }
 
 /**

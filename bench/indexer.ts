@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import { createPublicClient, http } from 'viem';
 import { TYPE_WITH_DRAWS } from '#values/types';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
@@ -21,17 +20,9 @@ import { BenchDatabase, using } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
 import { type Memory, follow } from './indexer-process';
-import { Progress, keep, say, table } from './output';
+import { Progress, keep, publish, say } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
-import { comparePonder } from './ponder';
-
-const USAGE = `npm run bench:indexer -- [options]
-
-  (none)    compares the indexer with viem alone and with the apply step alone, then watches its memory over a million
-            events; writes bench/results-indexer.json
-  --ponder  compares it with ponder, which is installed in bench/.data; writes bench/results-ponder.json
-  --quick   with --ponder: one round of fewer events; writes no file
-`;
+import { indexerTables } from './tables';
 
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -44,6 +35,11 @@ const FLAT = 1.15;
 
 type Rates = Record<'viem' | 'apply' | 'indexer', number>;
 type Sample = Memory & { events: number };
+
+export interface IndexerResults {
+  rounds: Rates[];
+  samples: Sample[];
+}
 
 const decoded = contractAbi.filter((item) => item.type === 'event');
 
@@ -158,49 +154,44 @@ async function watch(database: BenchDatabase, progress: Progress): Promise<Sampl
   }
 }
 
-function report(rounds: Rates[], samples: Sample[]): void {
+/** What the rate of the indexer must be at least, divided by that of the other. */
+const AT_LEAST = { viem: 1.3, apply: 0.75 };
+
+function report(results: IndexerResults): void {
+  console.log(indexerTables(results));
+  const { rounds, samples } = results;
   const [viem, apply, indexer] = (['viem', 'apply', 'indexer'] as const).map((name) =>
     median(rounds.map((round) => round[name])),
   );
-  const rate = (value: number): string => value.toLocaleString('en');
-  const rows = [
-    ['viem, getLogs and decode', rate(viem), (indexer / viem).toFixed(2), '1.30'],
-    ['apply step', rate(apply), (indexer / apply).toFixed(2), '0.75'],
-    ['whole indexer', rate(indexer), '', ''],
-  ];
-  console.log(table(['events/s', 'median', 'indexer to it', 'at least'], rows));
-  const memory = samples.map(({ events, rss, heap }) => [rate(events), rss.toFixed(0), heap.toFixed(0)]);
-  console.log(`\n${table(['events', 'RSS, MiB', 'heap, MiB'], memory)}`);
+  say(
+    `The indexer reaches ${(indexer / viem).toFixed(2)} of viem (at least ${AT_LEAST.viem}), and ` +
+      `${(indexer / apply).toFixed(2)} of the apply step (at least ${AT_LEAST.apply}).`,
+  );
   const [early, late] = [samples.slice(1, 4), samples.slice(-3)].map((part) =>
     median(part.map(({ rss }) => rss)),
   );
-  console.log(
-    `RSS ${early.toFixed(0)}, then ${late.toFixed(0)} MiB: ${late <= early * FLAT ? 'flat' : 'GREW'}`,
-  );
-  keep('results-indexer.json', { rounds, samples });
+  say(`RSS ${early.toFixed(0)}, then ${late.toFixed(0)} MiB: ${late <= early * FLAT ? 'flat' : 'GREW'}`);
 }
 
+/**
+ * Compares the indexer with viem alone and with the apply step alone, then watches its memory over a million events.
+ * Writes results-indexer.json.
+ */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      ponder: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
   try {
-    if (values.ponder) return await comparePonder(database, values);
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);
     chain = await BenchChain.start();
     const events = await chain.emit(EVENTS, progress);
-    const rounds = await compare(database, chain, events, progress);
+    const results: IndexerResults = { rounds: await compare(database, chain, events, progress), samples: [] };
+    keep('results-indexer.json', results);
     await chain.node.stop();
-    const samples = await watch(database, progress);
+    results.samples = await watch(database, progress);
     progress.end();
-    report(rounds, samples);
+    keep('results-indexer.json', results);
+    report(results);
+    publish('results-indexer.json');
   } finally {
     await chain?.node.stop();
     await database.stop();

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** A Markdown table whose first column is aligned left, the others right. */
@@ -57,10 +57,18 @@ export interface Limited {
   service?: string;
 }
 
-/** Writes the results of a whole run of this build: others would take the place of what is compared. */
-export function keep(file: string, results: object, { quick, only, service }: Limited = {}): void {
-  if (quick || only || service) return say('Only a whole run of this build is written to a file.');
-  const written = path.resolve(__dirname, file);
-  writeFileSync(written, `${JSON.stringify(results, null, 2)}\n`);
-  say(`Written to ${path.relative(process.cwd(), written)}`);
+const KEPT = path.join(__dirname, '.data');
+
+/** Writes results as they come, so that a run that is interrupted leaves what it has measured. */
+export function keep(file: string, results: object): void {
+  mkdirSync(KEPT, { recursive: true });
+  writeFileSync(path.join(KEPT, file), `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Puts the kept results among the committed ones if they are of a whole run of this build. */
+export function publish(file: string, { quick, only, service }: Limited = {}): void {
+  const kept = path.join(KEPT, file);
+  if (quick || only || service) return say(`Not a whole run of this build: only written to ${kept}`);
+  copyFileSync(kept, path.join(__dirname, file));
+  say(`Written to bench/${file}`);
 }

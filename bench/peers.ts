@@ -11,16 +11,10 @@ const LOGS = path.join(__dirname, '.data', 'logs');
 const PROBE = path.join(__dirname, 'probe.js');
 
 const TYPESCRIPT = ['-C', 'source', '-r', 'ts-node/register/transpile-only'];
-const handWritten = (name: string): { script: string; flags: string[] } => ({
-  script: path.join(__dirname, 'peers', `${name}.ts`),
-  flags: TYPESCRIPT,
-});
 
 export const PEERS = {
   /** Fastify on the driver pg. */
-  pg: handWritten('pg'),
-  /** Fastify on the driver postgres (postgres.js). */
-  postgres: handWritten('postgres'),
+  pg: { script: path.join(__dirname, 'peers', 'pg.ts'), flags: TYPESCRIPT },
   /** What production runs. */
   service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] as string[] },
 };
@@ -73,7 +67,7 @@ export const ENVIRONMENT = {
 interface Start {
   /** Holds the data. */
   databaseUrl: string;
-  /** A copy without triggers, which the hand-written peers write to: they keep no totals. */
+  /** A copy without triggers, which the peer writes to: it keeps no totals. */
   plainUrl: string;
   /** More flags for node. */
   flags?: string[];

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type BenchDatabase, callers, dropTriggers } from './database';
 import { type Run, drive } from './drive';
-import { endpoints } from './endpoints';
+import { SIGN_IN } from './endpoints';
+import { endpoints } from './loads';
 import { say, table } from './output';
 import { type PeerName, startPeer } from './peers';
-import { SIGN_IN, signIns } from './sign-in';
+import { signIns } from './sign-in';
 
 /** What node writes with --cpu-prof; times in µs of the monotonic clock. */
 interface CpuProfile {

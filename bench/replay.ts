@@ -140,7 +140,7 @@ async function main(): Promise<void> {
     const name = 'replay_ledger';
     const start = { own: process.cpuUsage(), server: database.cpuUs() };
     const url = values.kept
-      ? await database.plain(name, { keep: true })
+      ? database.urlOf(name)
       : await database.made(name, (client) => fill(client, Number(values.events)));
     if (!values.kept) {
       const own = process.cpuUsage(start.own);

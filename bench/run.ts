@@ -11,7 +11,7 @@ import { start } from './start';
 
 const USAGE = `npm run bench -- [options]
 
-  (none)          compares the service with two hand-written peers; writes bench/results.json
+  (none)          compares the service with a server written by hand; writes bench/results.json
   --quick         the same within three minutes, with shorter runs; writes nothing
   --only <text>   only endpoints, or disturbances, whose name contains the text; writes nothing
   --profile       where the service and its peer on pg spend their time, in the endpoint that --only names

@@ -1,9 +1,10 @@
 import { type BenchDatabase, type Caller, callers, heavyCaller } from './database';
 import { drive, median } from './drive';
-import { type Endpoint, JSON_BODY, bearer, endpoints, reading } from './endpoints';
-import { type Limited, Progress, keep, table } from './output';
+import { type Endpoint, bearer, endpoints, posting, reading } from './loads';
+import { type Limited, Progress, keep, publish } from './output';
 import { type Peer, startPeer } from './peers';
 import { signIns } from './sign-in';
+import { scaleTables } from './tables';
 
 interface Measured {
   /** Median latency. */
@@ -12,7 +13,7 @@ interface Measured {
   postgresUs: number;
 }
 
-interface Result {
+export interface ScaleResult {
   endpoint: string;
   /** With little data, of a light caller, or of the first page. */
   before: Measured;
@@ -40,24 +41,10 @@ interface Subject {
 const get = (who: Caller[], name: string, paths: (caller: Caller) => string[]): Endpoint =>
   reading(who, name, paths, CONNECTIONS);
 
-/** Endpoints beside those of the comparison with other servers. */
+/** Endpoints that the peer does not serve. */
 const more = (who: Caller[]): Endpoint[] => [
-  get(who, 'GET /pools/:id/position', ({ pools }) => pools.map((id) => `/pools/${id}/position`)),
   get(who, 'GET /lottery/me', () => ['/lottery/me']),
-  {
-    name: 'POST /events/ticket',
-    load: {
-      connections: CONNECTIONS,
-      requests: (index) => [
-        {
-          method: 'POST',
-          path: '/events/ticket',
-          headers: { ...bearer(who[index]), ...JSON_BODY },
-          body: '{}',
-        },
-      ],
-    },
-  },
+  posting(who, '/events/ticket', () => ({}), CONNECTIONS),
 ];
 
 /** First pages of one caller's lists, so small that a light caller fills them too. */
@@ -114,9 +101,10 @@ export async function scale(database: BenchDatabase, limited: Limited): Promise<
 
     const measures = pairs[0].length + 1 + (lightLists.length + 1) * 3 + DEEP.length;
     const progress = new Progress('Driving', measures * ROUNDS * 2);
-    const results: Result[] = [];
+    const results: ScaleResult[] = [];
     const measure = async (name: string, before: Subject, after: Subject, atMost: number): Promise<void> => {
       results.push({ ...(await alternately(database, name, before, after, progress)), atMost });
+      keep('results-scale.json', results);
     };
     for (const [i, endpoint] of pairs[0].entries()) {
       await measure(endpoint.name, { peer: small, endpoint }, { peer: large, endpoint: pairs[1][i] }, 1.3);
@@ -141,8 +129,8 @@ export async function scale(database: BenchDatabase, limited: Limited): Promise<
       await measure(`${path} of ${who}`, first, last, 10);
     }
     progress.end();
-    report(results);
-    keep('results-scale.json', results, limited);
+    console.log(scaleTables(results));
+    publish('results-scale.json', limited);
   } finally {
     for (const peer of peers) await peer.stop();
   }
@@ -154,7 +142,7 @@ async function alternately(
   before: Subject,
   after: Subject,
   progress: Progress,
-): Promise<Omit<Result, 'atMost'>> {
+): Promise<Omit<ScaleResult, 'atMost'>> {
   for (const { peer, endpoint: warmed } of [before, after])
     if (warmed) await drive(peer.url, warmed.load, { seconds: WARM_UP_SECONDS });
   const rounds: [Measured[], Measured[]] = [[], []];
@@ -181,16 +169,3 @@ async function measured(database: BenchDatabase, { peer, endpoint }: Subject): P
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
-
-function report(results: Result[]): void {
-  const rows = results.map(({ endpoint, before, after, ratio, atMost }) => [
-    endpoint,
-    before.ms.toFixed(2),
-    after.ms.toFixed(2),
-    ratio.toFixed(2),
-    atMost.toFixed(1),
-    `${before.postgresUs}`,
-    `${after.postgresUs}`,
-  ]);
-  console.log(table(['median ms', 'little', 'much', 'ratio', 'at most', 'µs, little', 'much'], rows));
-}

@@ -2,10 +2,9 @@ import type { Request } from 'autocannon';
 import { createSiweMessage } from 'viem/siwe';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Load, type Run, drive } from './drive';
-import { JSON_BODY } from './endpoints';
+import { JSON_BODY } from './loads';
 import { type Peer, SIWE_DOMAIN } from './peers';
 
-export const SIGN_IN = 'sign-in';
 const CONNECTIONS = 32;
 const wallets = Array.from({ length: CONNECTIONS }, () => privateKeyToAccount(generatePrivateKey()));
 

@@ -8,10 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '#dev/ports';
 import { type BenchDatabase, callers } from './database';
 import { drive, median } from './drive';
-import { type Endpoint, endpoints, reading } from './endpoints';
+import { type Endpoint, endpoints, reading } from './loads';
 import { rounded } from './measure';
-import { type Limited, Progress, keep, say, table } from './output';
+import { type Limited, Progress, keep, publish, say } from './output';
 import { ENVIRONMENT, PEERS, ROOT } from './peers';
+import { startTables } from './tables';
 
 const SIZE = { pools: 1000, transactions: 10_000 };
 const ROUNDS = 5;
@@ -21,7 +22,7 @@ const LOAD_SECONDS = 1.5;
 const ALIVE = '/health/live';
 /** What fills the compile cache of the image. */
 const WARM_UP = /NODE_COMPILE_CACHE=\S+ node -e "([^"]+)"/;
-const LARGEST = 10;
+const LARGEST = 6;
 
 interface Candidate {
   name: string;
@@ -35,6 +36,12 @@ interface Start {
   ms: number;
   idle: number;
   loaded: number;
+}
+
+export interface StartResults {
+  node: string;
+  results: (Start & { name: string })[];
+  packages: { count: number; mib: number; largest: { name: string; mib: number }[] };
 }
 
 /** Time to the first answer, and memory, of the service beside a bare Nest application. Writes results-start.json. */
@@ -137,19 +144,19 @@ function report(starts: Map<string, Start[]>, limited: Limited): void {
     idle: rounded(median(all.map(({ idle }) => idle)), 0),
     loaded: rounded(median(all.map(({ loaded }) => loaded)), 0),
   }));
-  const rows = results.map(({ name, ...figures }) => [name, ...Object.values(figures).map(String)]);
-  console.log(table([`Node ${process.versions.node}`, 'first answer, ms', 'MiB idle', 'MiB loaded'], rows));
-  const packages = productionPackages();
-  const all = rounded(
-    packages.reduce((sum, { mib }) => sum + mib, 0),
-    0,
-  );
-  const largest = packages.slice(0, LARGEST).map(({ name, mib }) => [name, mib.toFixed(1)]);
-  console.log(
-    `\n${table([`node_modules of the image: ${packages.length} packages`, `${all} MiB`], largest)}`,
-  );
-  const text = { node: process.versions.node, starts: Object.fromEntries(starts), results, packages };
-  keep('results-start.json', text, limited);
+  const all = productionPackages();
+  const packages = {
+    count: all.length,
+    mib: rounded(
+      all.reduce((sum, { mib }) => sum + mib, 0),
+      0,
+    ),
+    largest: all.slice(0, LARGEST).map(({ name, mib }) => ({ name, mib: rounded(mib, 1) })),
+  };
+  const measured: StartResults = { node: process.versions.node, results, packages };
+  console.log(startTables(measured));
+  keep('results-start.json', measured);
+  publish('results-start.json', limited);
 }
 
 /** The packages that the image has, largest first. */

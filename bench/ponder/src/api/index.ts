@@ -1,4 +1,0 @@
-import { Hono } from 'hono';
-
-/** ponder asks for it, and adds `/ready` itself. */
-export default new Hono();

@@ -1,0 +1,80 @@
+// The tables of figures, which the benchmarks print and RESULTS.md shows.
+import type { RequestResult } from './compare';
+import { median } from './drive';
+import type { FairnessResult } from './fairness';
+import type { IndexerResults } from './indexer';
+import { table } from './output';
+import type { ScaleResult } from './scale';
+import type { StartResults } from './start';
+
+const count = (value: number): string => Math.round(value).toLocaleString('en');
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+export function requestTables(results: RequestResult[]): string {
+  const rows = (cells: (result: RequestResult) => string[]): string[][] =>
+    results.map((result) => [result.endpoint, ...cells(result)]);
+  const rates = rows(({ pg, service, ratio, target, limit, share }) => [
+    ...[pg, service].map(({ rate }) => count(rate)),
+    ...[ratio, target].map((value) => value.toFixed(2)),
+    ...(limit && share ? [count(limit), percent(share)] : ['', '']),
+  ]);
+  const costs = rows(({ pg, service }) =>
+    [pg, service].flatMap(({ processUs, postgresUs }) => [count(processUs), count(postgresUs)]),
+  );
+  const times = rows(({ pg, service }) =>
+    [pg, service].flatMap(({ p50, p99, stallMs }) => [p50, p99, stallMs].map((ms) => ms.toFixed(1))),
+  );
+  const names = ['pg', 'service'];
+  return [
+    table(['requests/s', ...names, 'service / pg', 'target', 'pgbench', 'share of it'], rates),
+    table(['µs of CPU a request', ...names.flatMap((name) => [name, 'PostgreSQL'])], costs),
+    table(['ms', ...names.flatMap((name) => [`${name} p50`, 'p99', 'stall'])], times),
+  ].join('\n\n');
+}
+
+export function scaleTables(results: ScaleResult[]): string {
+  const rows = results.map(({ endpoint, before, after, ratio, atMost }) => [
+    endpoint,
+    ...[before.ms, after.ms, ratio].map((value) => value.toFixed(2)),
+    String(atMost),
+    ...[before.postgresUs, after.postgresUs].map(count),
+  ]);
+  return table(['median ms', 'little', 'much', 'ratio', 'at most', 'µs, little', 'much'], rows);
+}
+
+export function fairnessTables(results: FairnessResult[]): string {
+  const rows = results.map((each) => {
+    const both = [each.without, each.with];
+    return [
+      `${each.endpoint}, ${each.disturbance}`,
+      ...both.flatMap(({ p50, p99 }) => [p50.toFixed(2), p99.toFixed(2)]),
+      each.ratio.toFixed(2),
+      ...both.flatMap(({ stallMs, workMs }) => [stallMs.toFixed(1), workMs.toFixed(1)]),
+      ...both.map(({ busy }) => percent(busy)),
+    ];
+  });
+  const titles = ['p50', 'p99', 'p50 with', 'p99 with', 'ratio', 'stall', 'work', 'stall with', 'work with'];
+  return table(['ms', ...titles, 'CPU', 'CPU with'], rows);
+}
+
+export function startTables({ node, results, packages }: StartResults): string {
+  const rows = results.map(({ name, ms, idle, loaded }) => [name, ...[ms, idle, loaded].map(count)]);
+  const largest = packages.largest.map(({ name, mib }) => [name, count(mib)]);
+  return [
+    table([`Node ${node}`, 'first answer, ms', 'MiB idle', 'MiB loaded'], rows),
+    table([`${packages.count} packages of the image, the largest`, `${count(packages.mib)} MiB`], largest),
+  ].join('\n\n');
+}
+
+export function indexerTables({ rounds, samples }: IndexerResults): string {
+  const rates = (['viem', 'apply', 'indexer'] as const).map((name) => rounds.map((each) => each[name]));
+  const events = [
+    ...rounds.map((_, at) => [`round ${at + 1}`, ...rates.map((each) => count(each[at]))]),
+    ['median', ...rates.map((each) => count(median(each)))],
+  ];
+  const memory = samples.map(({ events: read, rss, heap }) => [count(read), count(rss), count(heap)]);
+  return [
+    table(['events/s', 'viem, getLogs and decode', 'apply step', 'whole indexer'], events),
+    table(['events read', 'RSS, MiB', 'heap, MiB'], memory),
+  ].join('\n\n');
+}

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { urlAs } from '#dev/settings';
 
-const FOLDER = join(__dirname, '../../deploy/cluster');
 /** APP_PASSWORD of cluster.env. */
 const PASSWORD = 'savings';
 /** Offsets of the ports that cluster.env and recover.sh take from BASE_PORT on. */
@@ -17,11 +16,11 @@ const [FIRST_BASE, LAST_BASE] = [20_000, 30_000];
 /** Of a command; the longest waits until every node follows. */
 const LIMIT_MS = 180_000;
 
-/** The cluster of deploy/cluster/ on free ports, in a folder of its own. */
+/** The cluster of cluster.sh on free ports, in a folder of its own. */
 export class Cluster {
   /** Ends what was started, even if this process ends early. */
   private readonly destroyAtExit = (): void => {
-    execFileSync('/bin/bash', [join(FOLDER, 'cluster.sh'), 'destroy'], { env: this.env, stdio: 'ignore' });
+    execFileSync('/bin/bash', [join(__dirname, 'cluster.sh'), 'destroy'], { env: this.env, stdio: 'ignore' });
   };
 
   private constructor(
@@ -65,13 +64,17 @@ export class Cluster {
     return this.script('cluster.sh', ...command);
   }
 
-  /** The same, of another script in deploy/cluster/. */
+  /** The same, of another script in this folder. */
   async script(name: string, ...command: (string | number)[]): Promise<string> {
-    const { stdout } = await promisify(execFile)('/bin/bash', [join(FOLDER, name), ...command.map(String)], {
-      env: this.env,
-      timeout: LIMIT_MS,
-      maxBuffer: 2 ** 24,
-    });
+    const { stdout } = await promisify(execFile)(
+      '/bin/bash',
+      [join(__dirname, name), ...command.map(String)],
+      {
+        env: this.env,
+        timeout: LIMIT_MS,
+        maxBuffer: 2 ** 24,
+      },
+    );
     return stdout.trim();
   }
 

@@ -5,6 +5,7 @@ import { appendFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, rmSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectionsOf } from './connections';
+import { hasSchema, modelOf } from './schemas';
 
 /** What `kubectl kustomize` renders from deploy/. `test/config/deep.js` leaves this file out without kubectl. */
 
@@ -104,6 +105,40 @@ const SCHEMAS: Record<string, object> = {
     ['parentRefs', 'hostnames', 'rules'],
   ),
 };
+
+it.each([
+  ...['production', 'several-chains', 'postgres'].map((overlay) => ({
+    built: overlay,
+    render: () => render(path.join(DEPLOY, overlay)),
+  })),
+  ...[...COMPONENTS.map((each) => [each]), COMPONENTS.filter((each) => each !== 'small')].map(
+    (components) => ({
+      built: `production with ${components.join(', ')}`,
+      render: () => withComponents(...components),
+    }),
+  ),
+])('$built fits the schemas of its kinds', ({ render: rendered }) => {
+  const all = rendered().filter(hasSchema);
+  expect(all.length).toBeGreaterThan(0);
+  for (const manifest of all) {
+    const Model = modelOf(manifest);
+    expect(() => new Model(manifest).validate()).not.toThrow();
+  }
+});
+
+it('every container runs without rights, and with a read-only file system', () => {
+  const pods = render(path.join(DEPLOY, 'production')).flatMap(({ spec }) => spec?.template?.spec ?? []);
+  expect(pods).toHaveLength(4);
+  for (const { securityContext, containers, initContainers = [] } of pods) {
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    for (const container of [...containers, ...initContainers])
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+  }
+});
 
 it.each([...COMPONENTS.map((each) => [each]), COMPONENTS.filter((each) => each !== 'small')])(
   'the overlay for production takes %s',

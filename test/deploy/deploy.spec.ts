@@ -4,12 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadEnvironment, loadKeeperEnvironment } from '#settings/environment';
 import { connectionsOf } from './connections';
-
-interface Manifest {
-  apiVersion: string;
-  kind: string;
-  metadata?: { name?: string };
-}
+import { type Manifest, hasSchema, modelOf } from './schemas';
 
 const DEPLOY = path.join(__dirname, '../../deploy');
 /** Kinds that kustomize reads itself, which no cluster gets. */
@@ -22,25 +17,8 @@ function manifests(folder: string): Manifest[] {
     .filter((manifest) => manifest?.kind && !NOT_FOR_CLUSTERS.has(manifest.kind));
 }
 
-/** Packages with the kinds of operators, by API group. */
-const OPERATORS: Record<string, string> = {
-  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
-  'postgresql.cnpg.io': '@kubernetes-models/cloudnative-pg',
-};
-/** Groups without a package of schemas. */
-const NO_SCHEMA = ['barmancloud.cnpg.io/v1'];
-
-/** The class that checks a manifest against the schema of its kind. */
-function modelOf({ apiVersion, kind }: Manifest): new (data: Manifest) => { validate(): void } {
-  const operator = OPERATORS[apiVersion.split('/')[0]];
-  const module = `${operator ?? 'kubernetes-models'}/${apiVersion}/${kind}`;
-  return jest.requireActual<Record<string, new (data: Manifest) => { validate(): void }>>(module)[kind];
-}
-
 describe('manifests in deploy/', () => {
-  const all = ['base', 'production', 'monitoring', 'postgres']
-    .flatMap(manifests)
-    .filter(({ apiVersion }) => !NO_SCHEMA.includes(apiVersion));
+  const all = ['base', 'production', 'monitoring', 'postgres'].flatMap(manifests).filter(hasSchema);
 
   it.each(all.map((manifest) => [`${manifest.kind} ${manifest.metadata?.name}`, manifest] as const))(
     '%s fits its schema',

@@ -9,7 +9,7 @@ import { JWT_SECRET, METRICS_TOKEN } from '../support/app';
 import { type TestDatabase, emptyDatabase, query } from '../support/database';
 import { eventually } from '../support/processes/processes';
 
-const SCRIPTS = join(__dirname, '../../deploy/image');
+const ROOT = join(__dirname, '../..');
 const BUILD_MS = 20 * 60_000;
 /** IMAGE names one that is built already. */
 const { IMAGE } = process.env;
@@ -31,8 +31,8 @@ const buildah = (...args: string[]): string =>
     env: { ...process.env, BUILDAH_ISOLATION: 'chroot' },
   }).trim();
 
-function script(name: string, ...args: string[]): void {
-  execFileSync(join(SCRIPTS, name), args, {
+function script(file: string, ...args: string[]): void {
+  execFileSync(file, args, {
     env: { ...process.env, BUILDAH_ISOLATION: 'chroot' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -46,7 +46,7 @@ class Run {
 
   constructor(settings: Record<string, string>, ...command: string[]) {
     const environment = Object.entries({ ...fromImage(), ...settings }).map((pair) => pair.join('='));
-    this.child = spawn(join(SCRIPTS, 'run.sh'), [root, ...environment, ...command], {
+    this.child = spawn(join(__dirname, 'run.sh'), [root, ...environment, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const keep = (chunk: Buffer): void => void (this.output += chunk.toString());
@@ -111,8 +111,8 @@ const settings = (): Record<string, string> => ({
 
 beforeAll(async () => {
   if (!IMAGE) {
-    script('base.sh', base);
-    script('build.sh', own, '--build-arg', `NODE_IMAGE=${base}`);
+    script(join(__dirname, 'base.sh'), base);
+    script(join(ROOT, 'deploy/image/build.sh'), own, '--build-arg', `NODE_IMAGE=${base}`);
   }
   container = buildah('from', tag);
   root = buildah('mount', container);
@@ -130,7 +130,7 @@ afterAll(async () => {
 
 it('is labelled, runs as user 1000, and knows its commit', () => {
   const { config } = (JSON.parse(buildah('inspect', '--type', 'image', tag)) as Inspected).OCIv1;
-  const { version } = JSON.parse(readFileSync(join(SCRIPTS, '../../package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     version: string;
   };
   expect(config.User).toBe('1000:1000');

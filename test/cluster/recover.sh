@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes the cluster back to just before a mistake. ../RECOVERY.md says what to do when.
+# Takes the cluster back to just before a mistake. deploy/RECOVERY.md says what to do when.
 #
 #   backup                            a base backup of the leader
 #   find [MINUTES]                    transactions that removed tables or changed many rows, by the WAL of that time (120)

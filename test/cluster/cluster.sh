@@ -141,7 +141,7 @@ healthy() {
 create_database() {
   local l role; l=$(who primary)
   [ -z "$(psql_node "$l" -Atc "SELECT 1 FROM pg_database WHERE datname = 'savings'")" ] || return 0
-  psql_node "$l" -q -v ON_ERROR_STOP=1 -f ../postgres/roles.sql
+  psql_node "$l" -q -v ON_ERROR_STOP=1 -f ../../deploy/postgres/roles.sql
   for role in savings savings_api savings_indexer savings_operator savings_read_only; do
     psql_node "$l" -qc "ALTER ROLE $role PASSWORD '$APP_PASSWORD'"
   done

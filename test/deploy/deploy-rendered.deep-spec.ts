@@ -107,7 +107,7 @@ const SCHEMAS: Record<string, object> = {
 };
 
 it.each([
-  ...['production', 'several-chains', 'postgres'].map((overlay) => ({
+  ...['production', 'several-chains', 'postgres', 'postgres-recovery'].map((overlay) => ({
     built: overlay,
     render: () => render(path.join(DEPLOY, overlay)),
   })),
@@ -167,6 +167,23 @@ it.each([
   expect(named(all, 'Deployment', 'api').spec.template.spec.containers[0].resources.requests.cpu).toBe(
     '250m',
   );
+});
+
+it('a recovered PostgreSQL reads the archive of the first, and writes to another folder of it', () => {
+  const all = render(path.join(DEPLOY, 'postgres-recovery'));
+  const { spec, metadata } = all.find(({ kind }) => kind === 'Cluster');
+  const { bootstrap, externalClusters, plugins } = spec;
+  const [{ name, plugin }] = externalClusters;
+  expect(bootstrap.recovery).toMatchObject({ source: name, database: 'savings', owner: 'savings' });
+  const [archiver] = plugins;
+  const store = archiver.parameters.barmanObjectName;
+  expect(plugin).toEqual({
+    name: archiver.name,
+    parameters: { barmanObjectName: store, serverName: 'postgres' },
+  });
+  expect(archiver.parameters.serverName).toBe(metadata.name);
+  expect(metadata.name).not.toBe('postgres');
+  expect(named(all, 'ScheduledBackup', metadata.name).spec.cluster.name).toBe(metadata.name);
 });
 
 it('the key of tokens is given to the API alone', () => {

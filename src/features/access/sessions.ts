@@ -43,6 +43,13 @@ export class Sessions {
   private readonly known = new Map<string, Known>();
   private readonly watches = new Set<Watch>();
 
+  /**
+   * The webhooks of a user whose sessions have all ended; with `end` they are deleted. Webhooks belong to no session.
+   * Their module replaces this function.
+   */
+  webhooksOf: (userId: string, end: boolean) => Promise<{ id: string; url: string }[]> = () =>
+    Promise.resolve([]);
+
   constructor(
     private readonly database: Database,
     private readonly feed: SessionFeed,

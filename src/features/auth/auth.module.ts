@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { AccessModule } from '#features/access/access.module';
 import { UsersModule } from '#features/users/users.module';
-import { WebhooksModule } from '#features/webhooks/webhooks.module';
 import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
 import { SignOut } from './sign-out';
@@ -11,7 +10,7 @@ import { ContractWallets } from './wallet-signature';
 
 /** Signing in and out. */
 @Module({
-  imports: [AccessModule, UsersModule, WebhooksModule],
+  imports: [AccessModule, UsersModule],
   controllers: [AuthController, UserSessionsController],
   providers: [
     AuthService,

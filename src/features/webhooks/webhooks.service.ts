@@ -7,6 +7,7 @@ import { ApiError, invalidToken, namedError, notFound } from '#platform/errors/e
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
+import { Sessions } from '#features/access/sessions';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { newSecret } from '#features/receivers/signature';
@@ -97,7 +98,10 @@ export class WebhooksService {
     private readonly transactions: Transactions,
     private readonly environment: ReceiversSettings,
     private readonly poller: OutboxPoller,
-  ) {}
+    sessions: Sessions,
+  ) {
+    sessions.webhooksOf = (userId, end) => this.ofEndedSessions(userId, end);
+  }
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
   async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
@@ -208,7 +212,7 @@ export class WebhooksService {
   }
 
   /** The user's webhooks when all sessions end, which end with them if they are to. */
-  ofEndedSessions(userId: string, end: boolean): Promise<Pick<WebhookItem, 'id' | 'url'>[]> {
+  private ofEndedSessions(userId: string, end: boolean): Promise<Pick<WebhookItem, 'id' | 'url'>[]> {
     return this.transactions.write(async (manager) => {
       const select = { id: true, url: true } as const;
       const found = await manager.find(Webhook, { select, where: { userId }, order: { id: 'DESC' } });

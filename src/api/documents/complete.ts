@@ -14,6 +14,8 @@ import { ERRORS, type ErrorCode, type NamedError } from '#platform/errors/error-
 import { codeOf } from '#platform/errors/errors';
 import {
   DESCRIPTIONS,
+  DOCUMENT_PARTS,
+  type DocumentParts,
   type DocumentedError,
   ERRORS_OF_OPERATION,
   HAS_ETAG,
@@ -75,12 +77,14 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const examples: Record<string, { summary: string; value: unknown }> = {};
   const responses: Record<string, ResponseObject> = {};
   const parameters: Record<string, ParameterObject> = {};
+  const parts: DocumentParts[] = [];
   for (const [path, item] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
       operation.responses['431'] ??= headersTooLarge();
       nameErrors(path, method, operation, examples);
+      parts.push(takeExtension<DocumentParts>(operation, DOCUMENT_PARTS) ?? {});
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
       if (etag) operation.responses['304'] = { description: UNCHANGED };
       operation.parameters = (operation.parameters as ParameterObject[] | undefined)?.map((parameter) =>
@@ -104,6 +108,10 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     parameters: sorted(parameters),
     examples: sorted(examples),
   };
+  for (const { components, webhooks } of parts) {
+    Object.assign(document.components.parameters!, components?.parameters);
+    if (webhooks) document.webhooks = { ...document.webhooks, ...webhooks };
+  }
   return document;
 }
 

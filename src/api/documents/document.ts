@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ERRORS } from '#platform/errors/error-codes';
 import { completeDocument } from './complete';
-import { EVENT_MODELS, addEvents } from './events';
+import { addEvents } from './events';
 
 const OVERVIEW = `
 Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
@@ -67,7 +67,6 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', description: 'The token of POST /auth/verify' })
     .build();
   const document = SwaggerModule.createDocument(app, config, {
-    extraModels: EVENT_MODELS,
     operationIdFactory: (controller, method) =>
       `${controller.replace('Controller', '').toLowerCase()}_${method}`,
   });

@@ -1,7 +1,8 @@
 import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExtension, ApiExtraModels, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '#platform/openapi/api-docs';
+import { EVENT_MODELS } from '#ledger/outbox/event-models';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { Public } from '#features/access/auth.guard';
 import { CurrentUser, type Session } from '#features/access/current-user';
@@ -26,6 +27,7 @@ data: {"id":"0000000003e9-000000000011-0001","topic":"draw.closed","drawId":7}
 `;
 
 @Controller('events')
+@ApiExtraModels(...EVENT_MODELS)
 export class EventsController {
   constructor(
     private readonly hub: EventHub,

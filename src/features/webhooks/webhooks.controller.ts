@@ -1,19 +1,26 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiExtension, ApiExtraModels } from '@nestjs/swagger';
 import { type Page, PageQuery } from '#platform/answers/pagination';
-import { ApiData } from '#platform/openapi/api-docs';
+import { ApiData, DOCUMENT_PARTS } from '#platform/openapi/api-docs';
+import { EVENT_MODELS } from '#ledger/outbox/event-models';
 import { type AuthenticatedUser, CurrentUser, type Session } from '#features/access/current-user';
+import { WEBHOOKS_DOCUMENT } from './webhooks-document';
 import {
+  ChallengeAnswer,
   CreateWebhookRequest,
   CreatedWebhook,
   DeletedWebhook,
   DeliveryItem,
   RotatedSecret,
   UpdateWebhookRequest,
+  WebhookChallenge,
   WebhookItem,
+  WebhookNotice,
 } from './webhooks.dto';
 import { WebhooksService } from './webhooks.service';
 
 @Controller('webhooks')
+@ApiExtraModels(...EVENT_MODELS, WebhookNotice, WebhookChallenge, ChallengeAnswer)
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
 
@@ -30,6 +37,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     status: 201,
     errors: [400, 'invalid_json', 401, 409, 413, 415],
   })
+  @ApiExtension(DOCUMENT_PARTS, WEBHOOKS_DOCUMENT)
   create(@CurrentUser() session: Session, @Body() request: CreateWebhookRequest): Promise<CreatedWebhook> {
     return this.webhooks.create(session, request);
   }

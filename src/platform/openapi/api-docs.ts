@@ -6,6 +6,7 @@ import {
   ApiOperation,
   ApiProperty,
   ApiResponse,
+  type OpenAPIObject,
 } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
 import { ERRORS, ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
@@ -58,6 +59,10 @@ export const ERRORS_OF_OPERATION = 'x-errors';
 
 /** Extension of an operation whose reads have an ETag. */
 export const HAS_ETAG = 'x-etag';
+
+/** Extension of an operation that belongs to other parts of the document; `completeDocument` adds them there. */
+export const DOCUMENT_PARTS = 'x-document-parts';
+export type DocumentParts = Partial<OpenAPIObject>;
 
 /** An error that an endpoint documents: a code, or a status for its usual errors. */
 export type DocumentedError = number | ErrorCode;

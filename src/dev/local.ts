@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
-import { localRpcUrl } from '#features/config/wallet-chain';
+import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, otherChain, startChain } from './chain';
 import { serveDapp } from './dapp';
 import { devKey, furtherOf, poolContracts } from './deploy';

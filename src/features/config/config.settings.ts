@@ -3,11 +3,8 @@ import { IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { List, Setting } from '#platform/config/settings';
 import type { ChainSettings } from '#ledger/chain/chain.settings';
-import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { isLoopback, rpcEndpoints } from '#ledger/chain/endpoints';
 import type { ChainCurrency } from './config.dto';
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);
 
 /** What wallets are told of the chain. Unset: what is known of the chain by its id. */
 export class ClientConfigSettings extends ProcessSettings {

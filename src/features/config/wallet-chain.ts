@@ -3,9 +3,9 @@ import { byPoolType } from '#values/types';
 import { Database } from '#platform/database/database';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
-import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { localRpcUrl } from '#ledger/chain/endpoints';
 import type { ChainInfo, ClientConfig } from './config.dto';
-import { ClientConfigSettings, isLoopback } from './config.settings';
+import { ClientConfigSettings } from './config.settings';
 
 /** What wallets are told of the chain and its token. */
 @Injectable()
@@ -67,21 +67,6 @@ export function chainInfo(
     rpcUrls: PUBLIC_RPC_URLS.length > 0 ? PUBLIC_RPC_URLS : known.rpcUrls,
     explorerUrl: EXPLORER_URL?.replace(/\/+$/, '') ?? known.explorerUrl,
   };
-}
-
-/**
- * The RPC address of a chain on this machine, for developers' wallets. Any other address may contain an API key, even
- * in its path.
- */
-export function localRpcUrl({
-  NODE_ENV,
-  RPC_URL,
-}: Pick<ChainSettings, 'NODE_ENV' | 'RPC_URL'>): string | undefined {
-  if (NODE_ENV !== 'development' || !RPC_URL) return undefined;
-  const [{ url, headers }] = rpcEndpoints(RPC_URL);
-  const { hostname, pathname, search, hash, origin } = new URL(url);
-  const isPlain = pathname === '/' && search === '' && hash === '' && Object.keys(headers).length === 0;
-  return isPlain && isLoopback(hostname) ? origin : undefined;
 }
 
 type KnownChain = Omit<ChainInfo, 'id'>;

@@ -33,6 +33,27 @@ export function rpcEndpoints(addresses: string, perSecond: number[] = []): RpcEn
   });
 }
 
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);
+
+/**
+ * The RPC address of a chain on this machine, for developers' wallets. Any other address may contain an API key, even
+ * in its path.
+ */
+export function localRpcUrl({
+  NODE_ENV,
+  RPC_URL,
+}: {
+  NODE_ENV: string;
+  RPC_URL?: string;
+}): string | undefined {
+  if (NODE_ENV !== 'development' || !RPC_URL) return undefined;
+  const [{ url, headers }] = rpcEndpoints(RPC_URL);
+  const { hostname, pathname, search, hash, origin } = new URL(url);
+  const isPlain = pathname === '/' && search === '' && hash === '' && Object.keys(headers).length === 0;
+  return isPlain && isLoopback(hostname) ? origin : undefined;
+}
+
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
 /** Shorter parts of an address are words such as `v2`, not keys. */

@@ -1,13 +1,10 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { LedgerEvent, OutboxCursor } from '#ledger/outbox/ledger-event';
-import { END_OF_OUTBOX, READABLE } from '#ledger/outbox/outbox.sql';
-import { MOST_SEEN, type SeenRows } from '#ledger/outbox/resume-place';
+import { END_OF_OUTBOX, PRESENT, READABLE } from '#ledger/outbox/outbox.sql';
+import type { SeenRows } from '#ledger/outbox/resume-place';
 import type { Session } from '#features/access/current-user';
 import { isUnknown, mayRead } from './readers.sql';
-
-/** More than a row has events; the most that a cursor can say. */
-const MOST_ITEMS = 0xffff;
 
 export const ISSUE_TICKET = statement<
   { digest: string; session: string; seconds: number },
@@ -43,19 +40,6 @@ export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
 const KEPT = '(r.xid, r.position, 0) < (:xid::xid8, :position, :item)';
 
 /**
- * SQL: the present: the place after the last event that can be read. It is a row that is or was in the table, and not
- * the next transaction's id: a server that crashed, or its standby, may give out ids again whose transactions left no
- * trace. `r` is the row of outbox_removed.
- */
-const PRESENT = `(
-      SELECT * FROM (
-        (SELECT o.xid, o.position, o.count AS item FROM outbox o WHERE ${READABLE}
-          ORDER BY o.xid DESC, o.position DESC LIMIT 1)
-        UNION ALL SELECT r.xid, r.position, ${MOST_ITEMS}
-        UNION ALL SELECT r.era, 0, 0
-      ) place ORDER BY xid DESC, position DESC, item DESC LIMIT 1)`;
-
-/**
  * The present, and whether the given cursor is one from which a stream can go on. It is not:
  * - if events after it are kept no more
  * - from before a restore, which may have taken back what the client has seen
@@ -77,18 +61,6 @@ export const OPEN_STREAM = statement<
     FROM outbox_removed r CROSS JOIN LATERAL ${PRESENT} present
     WHERE r.id = 1`,
 );
-
-/**
- * For FROM: the present as the statement around it sees it, one row. `seen` are the rows that the statement sees although
- * readers do not get them yet, because an older transaction still writes: what such events tell is in the tables already.
- */
-export const HERE = `
-  (SELECT present.xid::text, present.position::text, present.item, (
-      SELECT coalesce(json_agg(json_build_object('xid', xid::text, 'position', position)), '[]') FROM (
-        SELECT o.xid, o.position FROM outbox o WHERE o.xid >= ${END_OF_OUTBOX}
-        ORDER BY o.xid, o.position LIMIT ${MOST_SEEN}) ahead
-    ) AS seen
-   FROM outbox_removed r CROSS JOIN LATERAL ${PRESENT} present WHERE r.id = 1)`;
 
 /** Whether a stream can go on from the cursor by reading at most so many events: they are no more, and all are kept. */
 export const IS_NEAR = statement<OutboxCursor & { most: number }, { near: boolean }>(

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#features/access/access.module';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
-import { EventsModule } from '#features/events/events.module';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#features/positions/positions.module';
@@ -15,7 +14,6 @@ import { StartService } from './start.service';
   imports: [
     AccessModule,
     AnalyticsModule,
-    EventsModule,
     LotteryModule,
     PoolsModule,
     PositionsModule,

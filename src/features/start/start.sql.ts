@@ -1,7 +1,7 @@
 import { partOf, statement } from '#platform/postgres/statement';
 import { OTHER_CONTRACTS } from '#ledger/chain/chain.sql';
+import { HERE } from '#ledger/outbox/outbox.sql';
 import { USER_ANALYTICS } from '#features/analytics/analytics.sql';
-import { HERE } from '#features/events/events.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '#features/lottery/lottery.sql';
 import { LIST_POOLS } from '#features/pools/pools.sql';
 import { LIST_POSITIONS } from '#features/positions/positions.sql';

@@ -1,12 +1,41 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { OutboxCursor, LedgerEvent } from './ledger-event';
+import { MOST_SEEN } from './resume-place';
 
 /** Where a reader starts that wants only new events. */
 export const END_OF_OUTBOX = 'outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))';
 
 /** A row can be read once its own transaction and all older ones have ended. */
 export const READABLE = `o.xid < ${END_OF_OUTBOX}`;
+
+/** More than a row has events; the most that a cursor can say. */
+const MOST_ITEMS = 0xffff;
+
+/**
+ * SQL: the present: the place after the last event that can be read. It is a row that is or was in the table, and not
+ * the next transaction's id: a server that crashed, or its standby, may give out ids again whose transactions left no
+ * trace. `r` is the row of outbox_removed.
+ */
+export const PRESENT = `(
+      SELECT * FROM (
+        (SELECT o.xid, o.position, o.count AS item FROM outbox o WHERE ${READABLE}
+          ORDER BY o.xid DESC, o.position DESC LIMIT 1)
+        UNION ALL SELECT r.xid, r.position, ${MOST_ITEMS}
+        UNION ALL SELECT r.era, 0, 0
+      ) place ORDER BY xid DESC, position DESC, item DESC LIMIT 1)`;
+
+/**
+ * For FROM: the present as the statement around it sees it, one row. `seen` are the rows that the statement sees although
+ * readers do not get them yet, because an older transaction still writes: what such events tell is in the tables already.
+ */
+export const HERE = `
+  (SELECT present.xid::text, present.position::text, present.item, (
+      SELECT coalesce(json_agg(json_build_object('xid', xid::text, 'position', position)), '[]') FROM (
+        SELECT o.xid, o.position FROM outbox o WHERE o.xid >= ${END_OF_OUTBOX}
+        ORDER BY o.xid, o.position LIMIT ${MOST_SEEN}) ahead
+    ) AS seen
+   FROM outbox_removed r CROSS JOIN LATERAL ${PRESENT} present WHERE r.id = 1)`;
 
 export interface OutboxRow {
   xid: string;

@@ -9,7 +9,7 @@ import { signedInAccount } from './payments/listed.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
 import { type PaymentRequest, type PaymentStore, memoryPayments } from './payments/payment.js';
 import { Payments } from './payments/payments.js';
-import type { SendOptions } from './payments/send.js';
+import type { SendOptions } from './payments/run.js';
 import { Account, Lottery, Pools, Transactions } from './resources.js';
 import { Webhooks } from './webhook-resource.js';
 import type { paths } from './schema.js';
@@ -107,7 +107,7 @@ export class SavingsClient {
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
     this.webhooks = new Webhooks(this.api);
-    this.payments = new Payments(this, payments);
+    this.payments = new Payments(this, payments, tabs.locks);
   }
 
   /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */

@@ -1,67 +1,10 @@
-import type { PaymentError } from './payments/errors.js';
+import type { Address, Hash } from 'viem';
 import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
 
 /** The service's names for its errors. Codes stay stable while messages may change. */
 export type ErrorCode = Schemas['ErrorCode'];
-
-/** For the types alone: what is sent counts, and a newer service may have more codes. */
-interface Statuses extends Record<ErrorCode, number> {
-  validation_failed: 400;
-  invalid_json: 400;
-  malformed_path: 400;
-  bad_request: 400;
-  deposit_below_minimum: 400;
-  below_minimum: 400;
-  invalid_token: 401;
-  token_expired: 401;
-  token_revoked: 401;
-  authentication_failed: 401;
-  unauthorized: 401;
-  forbidden: 403;
-  owner_cannot_leave: 403;
-  sign_in_again: 403;
-  cross_site_request: 403;
-  not_found: 404;
-  no_open_draw: 404;
-  no_circle: 404;
-  idempotency_in_progress: 409;
-  transaction_not_pending: 409;
-  wrong_draw_status: 409;
-  too_early: 409;
-  already_paid: 409;
-  nothing_to_refund: 409;
-  deposit_submitted: 409;
-  insufficient_balance: 409;
-  nothing_to_claim: 409;
-  calls_unknown: 409;
-  compounding_unchanged: 409;
-  uses_circle: 409;
-  circle_exists: 409;
-  wrong_circle_state: 409;
-  already_done: 409;
-  too_late: 409;
-  nothing_in_circle: 409;
-  pool_exists: 409;
-  pool_not_empty: 409;
-  webhook_not_active: 409;
-  webhook_test_pending: 409;
-  conflict: 409;
-  payload_too_large: 413;
-  unsupported_media_type: 415;
-  idempotency_key_reused: 422;
-  pool_cancelled: 422;
-  rate_limited_general: 429;
-  rate_limited_auth: 429;
-  rate_limited: 429;
-  too_many_connections: 429;
-  internal_error: 500;
-  unavailable: 503;
-  outcome_unknown: 503;
-  busy: 503;
-  chain_unknown: 503;
-}
 
 export interface ErrorDetail {
   readonly field: string;
@@ -88,7 +31,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
 
   constructor(
     readonly code: Code,
-    readonly status: Statuses[Code],
+    readonly status: number,
     message: string,
     /** The fields that broke a rule, for `validation_failed`. */
     readonly details: readonly ErrorDetail[],
@@ -124,7 +67,7 @@ export class TransactionRevertedError extends ClientError {
   constructor(
     /** Name of the call, such as `deposit`. */
     readonly call: string,
-    readonly hash: `0x${string}`,
+    readonly hash: Hash,
   ) {
     super(`the transaction of ${call} was reverted: ${hash}`);
   }
@@ -160,6 +103,161 @@ export class DepositExpiredError extends ClientError {
   }
 }
 
+/** The wallet has not the account that is signed in. Nothing was sent. */
+export class AccountMismatchError extends ClientError {
+  override readonly name = 'AccountMismatchError';
+  readonly code = 'account_mismatch';
+
+  constructor(
+    /** The account that is signed in. */
+    readonly expected: Address,
+    /** The wallet's. */
+    readonly actual: Address | undefined,
+  ) {
+    super(`signed in as ${expected}, but the wallet's account is ${actual ?? 'none'}`);
+  }
+}
+
+/** This deposit is being paid already. Its transaction is on its way, or was not seen by the service yet. */
+export class DepositSubmittedError extends ApiError<'deposit_submitted'> {
+  override readonly name = 'DepositSubmittedError';
+
+  constructor(
+    readonly transactionId: string,
+    /** undefined while the wallet is still asked. */
+    readonly hash: Hash | undefined,
+  ) {
+    const message = `the deposit ${transactionId} is being paid: ${hash ?? 'the wallet asks for confirmation'}`;
+    super('deposit_submitted', 409, message, [], undefined, undefined);
+  }
+}
+
+/** The wallet sent something else in the place of the transaction, which will never be carried out. */
+export class TransactionReplacedError extends ClientError {
+  override readonly name = 'TransactionReplacedError';
+  readonly code = 'transaction_replaced';
+
+  constructor(
+    readonly call: string,
+    readonly hash: Hash,
+    readonly replacement: Hash,
+  ) {
+    super(`${replacement} took the place of the transaction of ${call}: ${hash}`);
+  }
+}
+
+/** The transaction was cancelled in the wallet, and will never be carried out. */
+export class TransactionCancelledError extends ClientError {
+  override readonly name = 'TransactionCancelledError';
+  readonly code = 'transaction_cancelled';
+
+  constructor(
+    readonly call: string,
+    readonly hash: Hash,
+    /** The empty transaction that took its place. */
+    readonly replacement: Hash,
+  ) {
+    super(`the transaction of ${call} was cancelled: ${hash}`);
+  }
+}
+
+/** The chain has lost the transaction, or another one that cannot be found took its place. */
+export class TransactionDroppedError extends ClientError {
+  override readonly name = 'TransactionDroppedError';
+  readonly code = 'transaction_dropped';
+
+  constructor(
+    readonly call: string,
+    readonly hash: Hash,
+  ) {
+    super(`the chain does not know the transaction of ${call} any more: ${hash}`);
+  }
+}
+
+/** The account has fewer tokens than it wants to pay, in smallest units. */
+export class InsufficientTokensError extends ClientError {
+  override readonly name = 'InsufficientTokensError';
+  readonly code = 'insufficient_tokens';
+  readonly missing: bigint;
+
+  constructor(
+    readonly balance: bigint,
+    readonly needed: bigint,
+  ) {
+    super(`the account has ${balance} token units of ${needed}`);
+    this.missing = needed - balance;
+  }
+}
+
+/** The account cannot pay for gas, in wei. */
+export class InsufficientEtherError extends ClientError {
+  override readonly name = 'InsufficientEtherError';
+  readonly code = 'insufficient_ether';
+  readonly missing: bigint;
+
+  constructor(
+    readonly balance: bigint,
+    /** An estimate. */
+    readonly needed: bigint,
+  ) {
+    super(`the account has ${balance} wei, and gas costs about ${needed}`);
+    this.missing = needed - balance;
+  }
+}
+
+/** Less than the service asks for a pool's first deposit, or than the contract takes. */
+export class DepositBelowMinimumError extends ApiError<'deposit_below_minimum'> {
+  override readonly name = 'DepositBelowMinimumError';
+
+  constructor(
+    readonly minimum: bigint,
+    readonly amount: bigint,
+  ) {
+    const message = `${amount} is less than the minimum, ${minimum}`;
+    super('deposit_below_minimum', 400, message, [], undefined, undefined);
+  }
+}
+
+/** The contract refuses the call, by an error of its ABI. `name` is the error's, such as `InsufficientBalance`. */
+export class ContractError extends ClientError {
+  readonly code = 'contract_error';
+
+  constructor(
+    /** Name of the call, such as `withdraw`. */
+    readonly call: string,
+    override readonly name: string,
+    /** By their names in the ABI, or by their places where they have none. */
+    readonly args: Readonly<Record<string, unknown>>,
+    cause?: unknown,
+  ) {
+    super(`${call} is refused by the contract: ${name}(${Object.values(args).map(String).join(', ')})`, {
+      cause,
+    });
+  }
+}
+
+/** The store has no such payment: it was dismissed, or is that of another account. */
+export class PaymentUnknownError extends ClientError {
+  override readonly name = 'PaymentUnknownError';
+  readonly code = 'payment_unknown';
+
+  constructor(readonly paymentId: string) {
+    super(`no payment ${paymentId}`);
+  }
+}
+
+export type PaymentError =
+  | AccountMismatchError
+  | DepositSubmittedError
+  | TransactionReplacedError
+  | TransactionCancelledError
+  | TransactionDroppedError
+  | InsufficientTokensError
+  | InsufficientEtherError
+  | DepositBelowMinimumError
+  | ContractError
+  | PaymentUnknownError;
+
 /**
  * All errors that this client creates, distinguished by `code`. Errors of a wallet or an AbortSignal are passed on
  * unchanged.
@@ -186,7 +284,7 @@ export async function errorOf(response: Response): Promise<SavingsError> {
     return new NoAnswerError(`an answer that is not the service's, with status ${status}`, status);
   return new ApiError(
     code,
-    status as Statuses[ErrorCode],
+    status,
     error ?? code,
     details ?? [],
     retryAfterSeconds(response),

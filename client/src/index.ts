@@ -3,15 +3,25 @@ export type { AmountFormat, AmountProblem, AmountRules, ParsedAmount } from './a
 export { SavingsClient } from './client.js';
 export type { ClientOptions, ClientSignInOptions, DrawToCall, PayOptions } from './client.js';
 export {
+  AccountMismatchError,
   ApiError,
+  ContractError,
+  DepositBelowMinimumError,
   DepositExpiredError,
+  DepositSubmittedError,
+  InsufficientEtherError,
+  InsufficientTokensError,
   NoAnswerError,
+  PaymentUnknownError,
+  TransactionCancelledError,
+  TransactionDroppedError,
+  TransactionReplacedError,
   TransactionRevertedError,
   WebhookSignatureError,
   WrongChainError,
   isSavingsError,
 } from './errors.js';
-export type { ErrorCode, ErrorDetail, SavingsError } from './errors.js';
+export type { ErrorCode, ErrorDetail, PaymentError, SavingsError } from './errors.js';
 export type { EventOf, EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
 export { Follower } from './follow/follower.js';
 export type { FollowState } from './follow/follower.js';
@@ -20,13 +30,12 @@ export type { Observable } from './observable.js';
 export type { SessionEnd, SessionState } from './session.js';
 export type { TabTools } from './tabs.js';
 export type { PaymentCheck } from './payments/check.js';
-export * from './payments/errors.js';
 export { isSent, isUnderWay, memoryPayments, webPayments } from './payments/payment.js';
 export type { Payment, PaymentRequest, PaymentState, PaymentStep, PaymentStore } from './payments/payment.js';
 export type { Payments } from './payments/payments.js';
 export { isRejection } from './payments/wallet-errors.js';
+export type { SendOptions } from './payments/run.js';
 export { sendCalls } from './payments/send.js';
-export type { SendOptions } from './payments/send.js';
 export type { CreateOptions } from './resources.js';
 export type { components, operations, paths } from './schema.js';
 export { memoryTokens, webTokens } from './tokens.js';

@@ -1,5 +1,5 @@
 import { type Observable, Subject } from './observable.js';
-import type { TokenStore } from './tokens.js';
+import { type TokenStore, claimsOf } from './tokens.js';
 
 /** Why a session ended: by the user, here or in another tab, or by what the service says of the token. */
 export type SessionEnd = 'signed_out' | 'token_expired' | 'token_revoked' | 'invalid_token' | 'unauthorized';
@@ -103,25 +103,11 @@ export class Session implements Observable<SessionState> {
 
 const markOf = (token: string): string => token.slice(-MARK_LENGTH);
 
-/** The claims of the token, which only the service can verify. */
 function read(token: string): Pick<SessionState, 'signedIn' | 'address' | 'expiresAt'> {
-  const claims = claimsOf(token);
-  const { address, exp } = claims as { address?: unknown; exp?: unknown };
+  const { address, exp } = claimsOf(token);
   return {
     signedIn: true,
     address: typeof address === 'string' ? address.toLowerCase() : null,
     expiresAt: typeof exp === 'number' ? exp * 1000 : null,
   };
-}
-
-function claimsOf(token: string): object {
-  try {
-    const [, part] = token.split('.');
-    const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (each) =>
-      each.charCodeAt(0),
-    );
-    return (JSON.parse(new TextDecoder().decode(bytes)) as object | null) ?? {};
-  } catch {
-    return {};
-  }
 }

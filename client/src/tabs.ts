@@ -20,8 +20,9 @@ export interface TabChannel {
 export interface TabLocks {
   request(
     name: string,
-    options: { steal?: boolean; signal?: AbortSignal },
-    work: () => Promise<void>,
+    options: { steal?: boolean; ifAvailable?: boolean; signal?: AbortSignal },
+    /** Called with null if the lock is not available, and only then if that was asked for. */
+    work: (lock: unknown) => Promise<void>,
   ): Promise<unknown>;
 }
 

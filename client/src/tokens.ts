@@ -1,3 +1,5 @@
+import { bytesOf } from './base64.js';
+
 /** Keeps the token between requests, and between visits if the storage is permanent. */
 export interface TokenStore {
   get(): string | null | Promise<string | null>;
@@ -26,4 +28,14 @@ export function webTokens(storage: WebStorage, key = 'pooled-savings-token'): To
     get: () => storage.getItem(key),
     set: (token) => (token === null ? storage.removeItem(key) : storage.setItem(key, token)),
   };
+}
+
+/** The claims of a token, which only the service can verify; none if it is no JWT. */
+export function claimsOf(token: string): { readonly address?: unknown; readonly exp?: unknown } {
+  try {
+    const [, claims = ''] = token.split('.');
+    return (JSON.parse(new TextDecoder().decode(bytesOf(claims))) as object | null) ?? {};
+  } catch {
+    return {};
+  }
 }

@@ -15,7 +15,7 @@ export type Signer = WalletProvider | WalletClient | SigningAccount;
 /** Anything that can pay: a browser wallet, or a viem wallet client with an account. */
 export type Payer = WalletProvider | WalletClient;
 
-const isWalletClient = (wallet: Signer): wallet is WalletClient => 'sendTransaction' in wallet;
+export const isWalletClient = (wallet: Signer): wallet is WalletClient => 'sendTransaction' in wallet;
 const isAccount = (wallet: Signer): wallet is SigningAccount =>
   'signMessage' in wallet && 'address' in wallet;
 

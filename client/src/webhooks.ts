@@ -1,3 +1,4 @@
+import { bytesOf } from './base64.js';
 import { WebhookSignatureError } from './errors.js';
 import type { EventPayload } from './events.js';
 import type { components } from './schema.js';
@@ -71,8 +72,8 @@ function signedBy(headers: SignedHeaders | string, secret: string): Signed {
   return {
     time,
     prefix: `${id}.${time}.`,
-    key: /^whsec_[\w+/-]+=*$/.test(secret) ? ofBase64(secret.slice('whsec_'.length)) : new Uint8Array(),
-    signatures: signatures.filter((each) => each !== undefined).map(ofBase64),
+    key: /^whsec_[\w+/-]+=*$/.test(secret) ? bytesOf(secret.slice('whsec_'.length)) : new Uint8Array(),
+    signatures: signatures.filter((each) => each !== undefined).map(bytesOf),
   };
 }
 
@@ -98,15 +99,4 @@ function valueOf(headers: SignedHeaders, name: string): string | undefined {
   if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined;
   const [, value] = Object.entries(headers).find(([each]) => each.toLowerCase() === name) ?? [];
   return typeof value === 'string' ? value : (value as string[] | undefined)?.[0];
-}
-
-/** Of secrets, which were written in base64url before. */
-function ofBase64(text: string): Uint8Array<ArrayBuffer> {
-  try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (each) =>
-      each.charCodeAt(0),
-    );
-  } catch {
-    return new Uint8Array();
-  }
 }

@@ -1,13 +1,7 @@
-import { type Address, type Client, type Hex, decodeFunctionData, encodeFunctionData, parseAbi } from 'viem';
+import { type Address, type Client, type Hex, decodeFunctionData, encodeFunctionData, erc20Abi } from 'viem';
 import { call, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import { lacksMethod } from './wallet-errors.js';
-
-export const ERC20 = parseAbi([
-  'function approve(address spender, uint256 value) returns (bool)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-  'function balanceOf(address account) view returns (uint256)',
-]);
 
 /** Tokens that a contract may take. */
 export interface Spending {
@@ -18,13 +12,13 @@ export interface Spending {
 
 /** What an approval allows. */
 export function spendingOf({ to, data }: ContractCall): Spending {
-  const { args } = decodeFunctionData({ abi: ERC20, data: data as Hex });
+  const { args } = decodeFunctionData({ abi: erc20Abi, data: data as Hex });
   const [spender, amount] = args as readonly [Address, bigint];
   return { token: to as Address, spender, amount };
 }
 
 export const allowanceOf = (reader: Client, owner: Address, { token, spender }: Spending): Promise<bigint> =>
-  readContract(reader, { address: token, abi: ERC20, functionName: 'allowance', args: [owner, spender] });
+  readContract(reader, { address: token, abi: erc20Abi, functionName: 'allowance', args: [owner, spender] });
 
 /**
  * The approvals to send. Some tokens (USDT) refuse to change an allowance that is left over, unless to zero first.
@@ -43,7 +37,7 @@ export async function approvals(
     if (lacksMethod(error)) return [approval];
     const args = [spending.spender, 0n] as const;
     return [
-      { ...approval, data: encodeFunctionData({ abi: ERC20, functionName: 'approve', args }) },
+      { ...approval, data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }) },
       approval,
     ];
   }

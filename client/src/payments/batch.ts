@@ -1,13 +1,12 @@
 import { type Account, type Address, type Hash, type TransactionReceipt, numberToHex } from 'viem';
 import { getTransactionReceipt } from 'viem/actions';
-import { TransactionRevertedError } from '../errors.js';
+import { TransactionDroppedError, TransactionRevertedError } from '../errors.js';
 import type { ContractCall } from '../types.js';
 import { wait } from '../wait.js';
-import { TransactionDroppedError } from './errors.js';
 import { neverShownMs } from './follow.js';
 import type { PaymentTrace } from './payment.js';
 import { depositOf } from './search.js';
-import type { Run } from './send.js';
+import type { Run } from './run.js';
 import { isRejection, isUnknownBatch, refusesBatch } from './wallet-errors.js';
 
 /** The part of EIP-5792 that is used. */

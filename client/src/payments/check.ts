@@ -1,10 +1,14 @@
-import { type Address, type Client, type Hex, parseAbi } from 'viem';
+import { type Address, type Client, type Hex, erc20Abi, parseAbi } from 'viem';
 import { estimateGas, getBalance, getGasPrice, readContract } from 'viem/actions';
-import { ApiError } from '../errors.js';
+import {
+  ApiError,
+  DepositBelowMinimumError,
+  InsufficientEtherError,
+  InsufficientTokensError,
+} from '../errors.js';
 import type { ClientConfig, ContractCall, PoolType } from '../types.js';
 import type { Payer } from '../wallet.js';
-import { ERC20, type Spending } from './allowance.js';
-import { DepositBelowMinimumError, InsufficientEtherError, InsufficientTokensError } from './errors.js';
+import type { Spending } from './allowance.js';
 import { addressOf, changeChain, groundOf, payingAccount } from './ground.js';
 
 const POOL = parseAbi(['function minimumDeposit() view returns (uint256)']);
@@ -34,7 +38,7 @@ export async function checkFunds(
     spending &&
       readContract(reader, {
         address: spending.token,
-        abi: ERC20,
+        abi: erc20Abi,
         functionName: 'balanceOf',
         args: [account],
       }),

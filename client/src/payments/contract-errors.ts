@@ -1,6 +1,6 @@
 import { type Abi, type Hex, decodeErrorResult, isHex, parseAbi } from 'viem';
+import { ContractError } from '../errors.js';
 import type { Api } from '../types.js';
-import { ContractError } from './errors.js';
 import { texts, wrapped } from './wallet-errors.js';
 
 /** What tokens and OpenZeppelin's contracts refuse with (ERC-6093), beside the errors of the service's ABI. */

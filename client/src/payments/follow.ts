@@ -6,10 +6,14 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem';
 import { getTransaction, getTransactionCount, getTransactionReceipt } from 'viem/actions';
-import { WrongChainError } from '../errors.js';
+import {
+  TransactionCancelledError,
+  TransactionDroppedError,
+  TransactionReplacedError,
+  WrongChainError,
+} from '../errors.js';
 import type { ContractCall } from '../types.js';
 import { untilAborted, wait } from '../wait.js';
-import { TransactionCancelledError, TransactionDroppedError, TransactionReplacedError } from './errors.js';
 import { type Ground, isContract } from './ground.js';
 import type { PaymentTrace } from './payment.js';
 import { type Found, depositOf, isSameCall, sameCallSince, withNonce } from './search.js';

@@ -9,13 +9,11 @@ import {
   getAddress,
   http,
   isAddressEqual,
-  numberToHex,
 } from 'viem';
-import { getCode } from 'viem/actions';
-import { WrongChainError } from '../errors.js';
+import { addChain, getCode, switchChain } from 'viem/actions';
+import { AccountMismatchError, WrongChainError } from '../errors.js';
 import type { ClientConfig } from '../types.js';
-import type { Payer } from '../wallet.js';
-import { AccountMismatchError } from './errors.js';
+import { type Payer, isWalletClient } from '../wallet.js';
 import { isUnknownChain, lacksMethod } from './wallet-errors.js';
 
 /** The wallet and the chain that a payment stands on. */
@@ -29,8 +27,6 @@ export interface Ground {
 }
 
 const POLLING_MS = 2_000;
-
-const isWalletClient = (wallet: Payer): wallet is WalletClient => 'sendTransaction' in wallet;
 
 /** Does not ask the wallet for anything yet. */
 export function groundOf(wallet: Payer | undefined, chainId: number, config?: ClientConfig): Ground {
@@ -95,25 +91,18 @@ export async function changeChain(wallet: WalletClient, id: number, config?: Cli
   if (actual === id) return;
   const chain = config?.chain;
   try {
-    await switchTo(wallet, id);
+    await switchChain(wallet, { id });
   } catch (error) {
     if (!isUnknownChain(error) || chain?.id !== id || chain.rpcUrls.length === 0)
       throw new WrongChainError(id, actual, error);
     try {
-      await wallet.request({
-        method: 'wallet_addEthereumChain',
-        params: [
-          {
-            chainId: numberToHex(id),
-            chainName: chain.name,
-            nativeCurrency: chain.currency,
-            rpcUrls: chain.rpcUrls,
-            ...(chain.explorerUrl !== null && { blockExplorerUrls: [chain.explorerUrl] }),
-          },
-        ],
+      const { name, currency: nativeCurrency, rpcUrls, explorerUrl: url } = chain;
+      const blockExplorers = url === null ? undefined : { default: { name, url } };
+      await addChain(wallet, {
+        chain: { id, name, nativeCurrency, rpcUrls: { default: { http: rpcUrls } }, blockExplorers },
       });
       // To add a chain does not mean to change to it.
-      if ((await wallet.getChainId()) !== id) await switchTo(wallet, id);
+      if ((await wallet.getChainId()) !== id) await switchChain(wallet, { id });
     } catch (again) {
       throw new WrongChainError(id, actual, again);
     }
@@ -122,12 +111,6 @@ export async function changeChain(wallet: WalletClient, id: number, config?: Cli
   const changed = await wallet.getChainId();
   if (changed !== id) throw new WrongChainError(id, changed);
 }
-
-const switchTo = (wallet: WalletClient, id: number): Promise<unknown> =>
-  wallet.request(
-    { method: 'wallet_switchEthereumChain', params: [{ chainId: numberToHex(id) }] },
-    { retryCount: 0 },
-  );
 
 export const addressOf = (account: Account | Address): Address =>
   typeof account === 'string' ? account : account.address;

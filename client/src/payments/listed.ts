@@ -1,5 +1,5 @@
 import { type Address, getAddress, isAddress } from 'viem';
-import type { TokenStore } from '../tokens.js';
+import { type TokenStore, claimsOf } from '../tokens.js';
 import type { Payment, PaymentStore } from './payment.js';
 
 type Listener = (payments: readonly Payment[]) => void;
@@ -86,16 +86,8 @@ export class Listed {
 
 /** The account that is signed in: the claim `address` of the token. undefined without a token that says so. */
 export async function signedInAccount(tokens: TokenStore): Promise<Address | undefined> {
-  const [, claims] = ((await tokens.get()) ?? '').split('.');
-  if (!claims) return undefined;
-  try {
-    const { address } = JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))) as {
-      address?: unknown;
-    };
-    return typeof address === 'string' && isAddress(address, { strict: false })
-      ? getAddress(address)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const { address } = claimsOf((await tokens.get()) ?? '');
+  return typeof address === 'string' && isAddress(address, { strict: false })
+    ? getAddress(address)
+    : undefined;
 }

@@ -1,14 +1,13 @@
-/** The part of the Web Locks API that is used. */
-interface Locks {
-  request<T>(name: string, options: { ifAvailable: true }, work: (lock: unknown) => Promise<T>): Promise<T>;
-}
+import type { TabLocks } from '../tabs.js';
 
 /**
  * Does the work while no other call, in this tab or another one, does work of this name.
+ * @param locks of the browser. Pages on plain http have none.
  * @param held what this page does, by the names that locks have in browsers
  * @returns undefined without having done it if another one does
  */
 export async function exclusively<T>(
+  locks: TabLocks | undefined,
   held: Set<string>,
   name: string,
   work: () => Promise<T>,
@@ -16,10 +15,12 @@ export async function exclusively<T>(
   if (held.has(name)) return undefined;
   held.add(name);
   try {
-    // Pages on plain http have no locks, and some versions of Node.js have none.
-    const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
     if (!locks) return await work();
-    return await locks.request(name, { ifAvailable: true }, async (lock) => (lock ? work() : undefined));
+    let done: T | undefined;
+    await locks.request(name, { ifAvailable: true }, async (lock) => {
+      if (lock !== null) done = await work();
+    });
+    return done;
   } finally {
     held.delete(name);
   }

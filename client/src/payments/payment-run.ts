@@ -1,15 +1,15 @@
 import { type Abi, type Hash, type TransactionReceipt, TransactionReceiptNotFoundError } from 'viem';
 import { getTransactionReceipt } from 'viem/actions';
-import { isSavingsError } from '../errors.js';
+import { DepositSubmittedError, isSavingsError } from '../errors.js';
 import type { Api, ClientConfig, ContractCall } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { followBatch } from './batch.js';
 import { callsOf } from './calls.js';
-import { DepositSubmittedError } from './errors.js';
 import { addressOf, groundOf } from './ground.js';
 import { type Payment, isLastStep, isSent, transactionOf } from './payment.js';
-import { type Progress, Run, type SendOptions } from './send.js';
+import { type Progress, Run, type SendOptions } from './run.js';
+import { sendWith } from './send.js';
 import type { Teller } from './teller.js';
 
 export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
@@ -93,7 +93,7 @@ async function send(
   const calls = await callsOf(api, payment, options.signal).catch(async (error: unknown) => {
     throw await submittedOr(error, payment, api);
   });
-  return run(calls[0].chainId).calls(calls);
+  return sendWith(run(calls[0].chainId), calls);
 }
 
 const callOf = ({ step, kind, trace }: Payment): ContractCall => {

@@ -1,10 +1,11 @@
 import type { Abi, TransactionReceipt } from 'viem';
+import { DepositSubmittedError, PaymentUnknownError } from '../errors.js';
 import { randomKey } from '../random.js';
+import type { TabLocks } from '../tabs.js';
 import type { TokenStore } from '../tokens.js';
 import type { Api, ClientConfig } from '../types.js';
 import type { Payer } from '../wallet.js';
 import { abiOf } from './contract-errors.js';
-import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
 import { Listed, signedInAccount } from './listed.js';
 import { exclusively, heldBy } from './lock.js';
@@ -20,7 +21,7 @@ import {
 } from './payment.js';
 import { carryOut, submittedHash, untilSeen } from './payment-run.js';
 import { sentHash } from './search.js';
-import type { SendOptions } from './send.js';
+import type { SendOptions } from './run.js';
 import { Teller } from './teller.js';
 
 export interface PaymentContext {
@@ -53,6 +54,7 @@ export class Payments {
   constructor(
     private readonly context: PaymentContext,
     private readonly store: PaymentStore,
+    private readonly locks: TabLocks | undefined,
   ) {
     this.teller = new Teller(context.api);
     this.abi = abiOf(context.api);
@@ -83,7 +85,7 @@ export class Payments {
     const account = await signedInAccount(this.context.tokens);
     const fresh = { ...request, id: randomKey(), account, state: 'checking', startedAt: Date.now() } as const;
     const transaction = transactionOf(fresh);
-    const receipts = await exclusively(this.held, lockOf(fresh), async () => {
+    const receipts = await exclusively(this.locks, this.held, lockOf(fresh), async () => {
       if (transaction !== undefined) await this.notSent(transaction, options.wallet);
       return this.run(fresh, options);
     });
@@ -102,7 +104,7 @@ export class Payments {
   async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
     const known = await this.listed.find(id);
     if (!known) throw new PaymentUnknownError(id);
-    const receipts = await exclusively(this.held, lockOf(known), async () => {
+    const receipts = await exclusively(this.locks, this.held, lockOf(known), async () => {
       // Another tab may have gone on with it until now.
       const payment = (await this.listed.find(id)) ?? known;
       return this.run((await this.sentOf(payment, options.wallet)) ?? payment, options);

@@ -19,7 +19,7 @@ import { getBlock, getCode, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import type { Spending } from './allowance.js';
 import { addressOf } from './ground.js';
-import type { Run } from './send.js';
+import type { Run } from './run.js';
 import { lacksMethod } from './wallet-errors.js';
 
 const TOKEN = parseAbi([

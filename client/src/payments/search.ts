@@ -19,7 +19,7 @@ import {
   getTransactionCount,
   getTransactionReceipt,
 } from 'viem/actions';
-import { DepositSubmittedError } from './errors.js';
+import { DepositSubmittedError } from '../errors.js';
 import { type Payment, type PaymentTrace, transactionOf } from './payment.js';
 import { lacksMethod } from './wallet-errors.js';
 

@@ -1,57 +1,13 @@
-import type { Abi, Account, Address, Hash, TransactionReceipt } from 'viem';
-import { call as callChain, getBlockNumber, getTransactionCount } from 'viem/actions';
-import { TransactionRevertedError } from '../errors.js';
-import type { ClientConfig, ContractCall } from '../types.js';
-import { untilAborted } from '../wait.js';
+import type { Address, TransactionReceipt } from 'viem';
+import type { ContractCall } from '../types.js';
+import { wait } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { type Spending, allowanceOf, approvals, spendingOf } from './allowance.js';
 import { sendBatch } from './batch.js';
 import { PAYMENT_GAS, checkFunds, gasOf } from './check.js';
-import { contractErrorOf } from './contract-errors.js';
-import { ContractError } from './errors.js';
-import { follow } from './follow.js';
-import { type Ground, addressOf, changeChain, groundOf, payingAccount } from './ground.js';
-import { type Payment, type PaymentStep, type PaymentTrace, isLastStep } from './payment.js';
+import { addressOf, groundOf } from './ground.js';
 import { withPermit } from './permit.js';
-import { isRevert } from './wallet-errors.js';
-
-export interface SendOptions {
-  /** Called once a transaction has been sent. */
-  onSent?: (call: ContractCall, hash: Hash) => void;
-  /** Called when the wallet has sent the same call again with other gas: `hash` takes the place of `replaced`. */
-  onReplaced?: (call: ContractCall, hash: Hash, replaced: Hash) => void;
-  /** Called once it is on the chain. */
-  onMined?: (call: ContractCall, receipt: TransactionReceipt) => void;
-  /** Called with each new state of the payment. `sendCalls` keeps no payment, and does not call it. */
-  onChange?: (payment: Payment) => void;
-  /**
-   * After how long a transaction that no node knows counts as dropped: two minutes by default. Half an hour if the node
-   * never showed it, because many do not show what is pending.
-   */
-  droppedAfterMs?: number;
-  /** Stops waiting; transactions that were sent stay sent. */
-  signal?: AbortSignal;
-}
-
-/** What the payment list is told while a payment runs. */
-export interface Progress {
-  state: 'checking' | 'wallet' | 'sent';
-  step?: PaymentStep;
-  hash?: Hash;
-  cost?: string;
-  attention?: 'account' | 'chain';
-  trace?: PaymentTrace;
-}
-
-export interface RunOptions extends SendOptions {
-  /** The account that is signed in. */
-  account?: Address;
-  config?: ClientConfig;
-  abi?: () => Promise<Abi>;
-  tell?: (progress: Progress) => Promise<void>;
-  /** A wallet that answers after the wait for it was given up. */
-  onLate?: (progress: Progress) => Promise<void>;
-}
+import { Run, type RunOptions } from './run.js';
 
 /**
  * Sends the service's calls with a wallet, each after the previous one is on the chain. Asks the person as few times as
@@ -65,162 +21,37 @@ export async function sendCalls(
   wallet: Payer,
   options: RunOptions = {},
 ): Promise<TransactionReceipt[]> {
-  const ground = groundOf(wallet, calls[0].chainId, options.config);
-  return new Run(ground, options).calls(calls);
+  return sendWith(new Run(groundOf(wallet, calls[0].chainId, options.config), options), calls);
 }
 
-export class Run {
-  constructor(
-    readonly ground: Ground,
-    readonly options: RunOptions,
-  ) {}
+/** The same with a run that is begun already. */
+export async function sendWith(run: Run, calls: readonly ContractCall[]): Promise<TransactionReceipt[]> {
+  const final = calls[calls.length - 1];
+  const approval = calls.find(({ name }) => name === 'approve');
+  const spending = approval && spendingOf(approval);
+  await run.tell({ state: 'checking', ...(spending && { cost: `${spending.amount}` }) });
+  const account = await run.account();
+  const { reader } = run.ground;
+  const owner = addressOf(account);
+  const isAllowed = !spending || (await allowanceOf(reader, owner, spending)) >= spending.amount;
+  await checkFunds(reader, owner, spending, isAllowed ? await gasOf(reader, owner, final) : PAYMENT_GAS);
+  if (isAllowed) return [await run.send(final)];
+  const before = await approvals(reader, owner, approval, spending);
+  const batch = await sendBatch(run, account, [...before, final]);
+  if (batch) return batch;
+  const permitted = await withPermit(run, account, final, spending);
+  if (permitted) return [await run.send(permitted)];
+  const receipts: TransactionReceipt[] = [];
+  for (const each of before) receipts.push(await run.send(each));
+  await untilAllowed(run, spending, owner);
+  return [...receipts, await run.send(final)];
+}
 
-  async calls(calls: readonly ContractCall[]): Promise<TransactionReceipt[]> {
-    const final = calls[calls.length - 1];
-    const approval = calls.find(({ name }) => name === 'approve');
-    const spending = approval && spendingOf(approval);
-    await this.tell({ state: 'checking', ...(spending && { cost: `${spending.amount}` }) });
-    const account = await this.account();
-    const { reader } = this.ground;
-    const owner = addressOf(account);
-    const isAllowed = !spending || (await allowanceOf(reader, owner, spending)) >= spending.amount;
-    await checkFunds(reader, owner, spending, isAllowed ? await gasOf(reader, owner, final) : PAYMENT_GAS);
-    if (isAllowed) return [await this.send(final)];
-    const before = await approvals(reader, owner, approval, spending);
-    const batch = await sendBatch(this, account, [...before, final]);
-    if (batch) return batch;
-    const permitted = await withPermit(this, account, final, spending);
-    if (permitted) return [await this.send(permitted)];
-    const receipts: TransactionReceipt[] = [];
-    for (const each of before) receipts.push(await this.send(each));
-    await this.untilAllowed(spending, owner);
-    return [...receipts, await this.send(final)];
-  }
-
-  /** Checked before each call: a person may change account and chain in the wallet while a payment runs. */
-  async account(): Promise<Account | Address> {
-    const { wallet, chainId } = this.ground;
-    if (!wallet) throw new Error('a payment that is not sent yet needs a wallet');
-    await this.within(changeChain(wallet, chainId, this.options.config));
-    return this.within(payingAccount(wallet, this.options.account));
-  }
-
-  async send(call: ContractCall): Promise<TransactionReceipt> {
-    const account = await this.account();
-    await this.simulate(call, account);
-    const trace = await this.traceOf(call, addressOf(account));
-    const step: PaymentStep = call.name;
-    const request = (): Promise<Hash> =>
-      this.ground.wallet!.sendTransaction({
-        account,
-        // Checked above; otherwise viem would need a full description of the chain.
-        chain: null,
-        to: call.to as Address,
-        data: call.data as Hash,
-        value: BigInt(call.value),
-      });
-    const hash = await this.ask({ state: 'wallet', step, trace }, request, (sent) => ({ hash: sent }));
-    this.options.onSent?.(call, hash);
-    return this.mined(call, addressOf(account), hash, trace);
-  }
-
-  /** Follows a transaction that was sent, also one of an earlier visit. */
-  async mined(
-    call: ContractCall,
-    from: Address,
-    sent: Hash,
-    trace: PaymentTrace,
-  ): Promise<TransactionReceipt> {
-    const step = call.name as PaymentStep;
-    const receipt = await follow(
-      this.ground,
-      { call, from, hash: sent, trace },
-      {
-        signal: this.options.signal,
-        droppedAfterMs: this.options.droppedAfterMs,
-        onFound: (progress) => this.tell({ state: 'sent', step, ...progress }),
-        onReplaced: (hash, replaced) => this.options.onReplaced?.(call, hash, replaced),
-      },
-    );
-    if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
-    this.options.onMined?.(call, receipt);
-    return receipt;
-  }
-
-  /**
-   * Asks the person by the wallet. If the wait for that is given up, the wallet may still send: then the payment goes
-   * on in the list. An approval alone has paid nothing, and nothing follows it then.
-   * @param answered what the payment is after the answer
-   */
-  async ask<T>(
-    progress: Progress,
-    request: () => Promise<T>,
-    answered: (answer: T) => Partial<Progress>,
-  ): Promise<T> {
-    this.options.signal?.throwIfAborted();
-    await this.tell(progress);
-    // It may have been cancelled meanwhile, in another tab too.
-    this.options.signal?.throwIfAborted();
-    const after = (answer: T): Progress => ({ ...progress, state: 'sent', ...answered(answer) });
-    const asked = request();
-    try {
-      const answer = await this.within(asked);
-      await this.tell(after(answer));
-      return answer;
-    } catch (error) {
-      if (this.options.signal?.aborted && isLastStep(progress))
-        void asked.then((answer) => this.options.onLate?.(after(answer))).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /** What a contract would refuse is not offered to the person. A wallet that cannot try leaves it to the chain. */
-  async simulate(call: ContractCall, account: Account | Address): Promise<void> {
-    try {
-      await this.within(
-        callChain(this.ground.reader, {
-          account,
-          to: call.to as Address,
-          data: call.data as Hash,
-          value: BigInt(call.value),
-        }),
-      );
-    } catch (error) {
-      if (this.options.signal?.aborted) throw error;
-      const known = contractErrorOf(call.name, error, (await this.options.abi?.()) ?? []);
-      if (known) throw known;
-      if (isRevert(error)) throw new ContractError(call.name, 'UnknownError', {}, error);
-    }
-  }
-
-  async tell(progress: Progress): Promise<void> {
-    await this.options.tell?.(progress);
-  }
-
-  within<T>(promise: Promise<T>): Promise<T> {
-    return untilAborted(promise, this.options.signal);
-  }
-
-  async traceOf(
-    { chainId, to, data }: Pick<ContractCall, 'chainId' | 'to' | 'data'>,
-    from: Address,
-  ): Promise<PaymentTrace> {
-    const { reader } = this.ground;
-    const [fromBlock, nonce] = await this.within(
-      Promise.all([
-        getBlockNumber(reader, { cacheTime: 0 }),
-        getTransactionCount(reader, { address: from, blockTag: 'latest' }),
-      ]),
-    );
-    return { chainId, to: to as Address, data: data as Hash, fromBlock: `${fromBlock}`, nonce };
-  }
-
-  /** Nodes behind one address may differ by a block: the approval is mined, and this one has not seen it. */
-  private async untilAllowed(spending: Spending, account: Address): Promise<void> {
-    const { reader } = this.ground;
-    for (let attempt = 0; attempt < 5; attempt++) {
-      if ((await this.within(allowanceOf(reader, account, spending))) >= spending.amount) return;
-      await this.within(new Promise((resolve) => setTimeout(resolve, reader.pollingInterval)));
-    }
+/** Nodes behind one address may differ by a block: the approval is mined, and this one has not seen it. */
+async function untilAllowed(run: Run, spending: Spending, account: Address): Promise<void> {
+  const { reader } = run.ground;
+  for (let attempt = 0; attempt < 5; attempt++) {
+    if ((await run.within(allowanceOf(reader, account, spending))) >= spending.amount) return;
+    await wait(reader.pollingInterval, run.options.signal);
   }
 }

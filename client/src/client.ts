@@ -7,7 +7,8 @@ import { Follower } from './follow/follower.js';
 import type { Observable } from './observable.js';
 import { signedInAccount } from './payments/listed.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
-import { type PaymentRequest, type PaymentStore, memoryPayments } from './payments/payment.js';
+import type { PaymentRequest } from './payments/kinds.js';
+import { type PaymentStore, memoryPayments } from './payments/payment.js';
 import { Payments } from './payments/payments.js';
 import type { SendOptions } from './payments/run.js';
 import { Account, Lottery, Pools, Transactions } from './resources.js';
@@ -157,63 +158,70 @@ export class SavingsClient {
   }
 
   /**
-   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Waits until it is on the
-   * chain. A deposit is not paid twice: `deposit_submitted`.
+   * Carries out a payment of any kind: asks the service what to send, sends it with the wallet, and waits until it is on
+   * the chain. A deposit is not paid twice: `deposit_submitted`.
    */
+  async pay(request: PaymentRequest, options: PayOptions): Promise<TransactionReceipt[]>;
+  /** @deprecated It is `pay({ kind: 'deposit', pool, depositId }, { wallet })`. */
   async pay(
     pool: string,
+    options: PayOptions & { transaction?: string; amount?: string | bigint },
+  ): Promise<TransactionReceipt[]>;
+  async pay(
+    request: PaymentRequest | string,
     { transaction, amount, ...options }: PayOptions & { transaction?: string; amount?: string | bigint },
   ): Promise<TransactionReceipt[]> {
-    return this.payments.start({ kind: 'deposit', pool, transaction, amount: amount?.toString() }, options);
+    const isRequest = typeof request !== 'string';
+    return this.payments.start(
+      isRequest ? request : { kind: 'deposit', pool: request, depositId: transaction, amount },
+      options,
+    );
   }
 
-  /** Withdraws money from a pool. */
+  /** @deprecated It is `pay({ kind: 'withdraw', pool, amount }, { wallet })`. */
   async withdraw(
     pool: string,
     { amount, ...options }: PayOptions & { amount: string | bigint },
   ): Promise<TransactionReceipt[]> {
-    return this.payments.start({ kind: 'withdraw', pool, amount: amount.toString() }, options);
+    return this.pay({ kind: 'withdraw', pool, amount }, options);
   }
 
-  /** Claims all the yield that the wallet has earned in a pool. */
+  /** @deprecated It is `pay({ kind: 'claimYield', pool }, { wallet })`. */
   async claim(pool: string, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start({ kind: 'claimYield', pool }, options);
+    return this.pay({ kind: 'claimYield', pool }, options);
   }
 
-  /**
-   * Has the wallet say to a pool's contract whether its yield is to be paid in again there. `pools.update` says it for
-   * the pool, which moves no money.
-   */
+  /** @deprecated It is `pay` with the kinds `startCompounding` and `stopCompounding`. */
   async setCompounding(
     pool: string,
     { enabled, ...options }: PayOptions & { enabled: boolean },
   ): Promise<TransactionReceipt[]> {
-    return this.payments.start({ kind: enabled ? 'startCompounding' : 'stopCompounding', pool }, options);
+    return this.pay({ kind: enabled ? 'startCompounding' : 'stopCompounding', pool }, options);
   }
 
-  /** Buys tickets of the open draw. */
+  /** @deprecated It is `pay({ kind: 'buyTickets', count }, { wallet })`. */
   async buyTickets(count: number | bigint | string, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start({ kind: 'buyTickets', count: count.toString() }, options);
+    return this.pay({ kind: 'buyTickets', count: count.toString() }, options);
   }
 
-  /** Has the prize of a draw paid out to its winner. */
+  /** @deprecated It is `pay({ kind: 'claimPrize', drawId, contract }, { wallet })`. */
   async claimPrize(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start(drawRequest('claimPrize', draw), options);
+    return this.pay({ kind: 'claimPrize', ...ofDraw(draw) }, options);
   }
 
-  /** Gets back what the wallet paid into a cancelled draw. */
+  /** @deprecated It is `pay({ kind: 'refund', drawId, contract }, { wallet })`. */
   async refund(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start(drawRequest('refund', draw), options);
+    return this.pay({ kind: 'refund', ...ofDraw(draw) }, options);
   }
 
-  /** Picks the winner of a draw that is closed. Anyone may. */
+  /** @deprecated It is `pay({ kind: 'completeDraw', drawId, contract }, { wallet })`. */
   async completeDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start(drawRequest('completeDraw', draw), options);
+    return this.pay({ kind: 'completeDraw', ...ofDraw(draw) }, options);
   }
 
-  /** Cancels a draw that was left open or can have no winner any more. Anyone may, once it is due. */
+  /** @deprecated It is `pay({ kind: 'cancelDraw', drawId, contract }, { wallet })`. */
   async cancelDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.payments.start(drawRequest('cancelDraw', draw), options);
+    return this.pay({ kind: 'cancelDraw', ...ofDraw(draw) }, options);
   }
 
   /** What a start page shows, in one request, and the place in the stream of events that follows it. */
@@ -254,7 +262,4 @@ export class SavingsClient {
   }
 }
 
-const drawRequest = (
-  kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw',
-  { drawId, contract }: DrawToCall,
-): PaymentRequest => ({ kind, drawId: Number(drawId), contract });
+const ofDraw = ({ drawId, contract }: DrawToCall) => ({ drawId: Number(drawId), contract });

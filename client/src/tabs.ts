@@ -22,7 +22,7 @@ export interface TabLocks {
     name: string,
     options: { steal?: boolean; ifAvailable?: boolean; signal?: AbortSignal },
     /** Called with null if the lock is not available, and only then if that was asked for. */
-    work: (lock: unknown) => Promise<void>,
+    work: (lock?: unknown) => Promise<void>,
   ): Promise<unknown>;
 }
 

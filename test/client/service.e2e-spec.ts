@@ -3,6 +3,8 @@ import {
   DepositBelowMinimumError,
   DepositSubmittedError,
   type ErrorCode,
+  type PaymentKind,
+  type PaymentRequest,
   SavingsClient,
   type SavingsError,
   isSavingsError,
@@ -11,10 +13,14 @@ import {
 } from '@pooled-savings/client';
 import { createHmac } from 'node:crypto';
 import { type Hex, createWalletClient, custom, hexToString } from 'viem';
-import { JWT_SECRET, TEN, useApp } from '../support/app';
+import { JWT_SECRET, TEN, until, useApp } from '../support/app';
+import { LOTTERY, addDraw, addEntry, knowLottery } from '../support/chain/draws';
+import { Receiver } from '../support/events/receiver';
+import { goForward } from '../support/events/webhooks';
+import { addPosition, addTransaction } from '../support/ledger';
 import { type Wallet, newWallet } from '../support/wallet';
 
-const app = useApp();
+const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 let baseUrl: string;
 beforeAll(async () => {
   await app.listen();
@@ -172,6 +178,14 @@ describe('errors', () => {
     });
   });
 
+  it('keep a code that this version does not know, with its status', async () => {
+    const answer = { success: false, code: 'no_such_moon', error: 'the moon is down' };
+    const newer = (): Promise<Response> => Promise.resolve(Response.json(answer, { status: 418 }));
+    const error = await errorOf(new SavingsClient({ baseUrl, fetch: newer }).config());
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'no_such_moon', status: 418, message: 'the moon is down' });
+  });
+
   it('with a code of the service are ApiErrors, whether client or service made them', () => {
     const notApiErrors: Extract<Exclude<SavingsError, ApiError>['code'], ErrorCode>[] = [];
     expect(notApiErrors).toEqual([]);
@@ -221,5 +235,256 @@ describe('creating a pool', () => {
     const whole = new SavingsClient({ baseUrl, tokens: client.tokens });
     const { id } = await whole.pools.create(DEPOSIT, { idempotencyKey: error.idempotencyKey });
     expect((await whole.pools.list()).data.map((pool) => pool.id)).toEqual([id]);
+  });
+});
+
+type Methods<T> = {
+  [Name in keyof T]: T[Name] extends (...given: never[]) => unknown ? Name : never;
+}[keyof T];
+/** What each method gave: one that is added to the client does not compile until it is called here. */
+type Given<Name extends 'pools' | 'transactions' | 'lottery' | 'account' | 'webhooks'> = Record<
+  Methods<SavingsClient[Name]>,
+  unknown
+>;
+
+async function listOf<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const each of all) list.push(each);
+  return list;
+}
+
+describe('each method', () => {
+  it('of pools', async () => {
+    const { client, user } = await signedIn();
+    const { pools } = client;
+    const created = await pools.create({ ...DEPOSIT, type: 'rotating' });
+    const { id } = created;
+    await addPosition(app, id, user.address, { balance: 7, deposited: 7 });
+    const given: Given<'pools'> = {
+      create: created,
+      update: await pools.update(id, { autoCompound: false }),
+      list: (await pools.list()).data,
+      all: await listOf(pools.all()),
+      get: await pools.get(id),
+      yieldReport: await pools.yieldReport(id),
+      rounds: await pools.rounds(id),
+      position: await pools.position(id),
+      leave: (await errorOf(pools.leave(id))).code,
+    };
+    expect(given).toMatchObject({
+      update: { autoCompound: false },
+      list: [{ id }],
+      all: [{ id }],
+      get: { id, owner: { address: user.address } },
+      yieldReport: { totalYield: '0' },
+      rounds: { poolId: id, circle: null },
+      position: { poolId: id, deposited: '7' },
+      leave: 'owner_cannot_leave',
+    });
+  });
+
+  it('of transactions', async () => {
+    const { client, user } = await signedIn();
+    const { transactions } = client;
+    const pool = await client.pools.create(DEPOSIT);
+    const { id, txHash } = await addTransaction(app, { poolId: pool.id, account: user.address });
+    const given: Given<'transactions'> = {
+      list: (await transactions.list({ status: 'CONFIRMED' })).data,
+      all: await listOf(transactions.all({ type: 'DEPOSIT' })),
+      byId: await transactions.byId(id),
+      byHash: await transactions.byHash(txHash!),
+      confirmed: await transactions.confirmed(id),
+    };
+    const own = { id, txHash, poolId: pool.id, amount: '1000' };
+    expect(given).toMatchObject({ list: [own], byId: own, byHash: own, confirmed: own });
+    expect(given.all).toHaveLength(2);
+  });
+
+  it('of the lottery', async () => {
+    const { client, user } = await signedIn();
+    const { lottery } = client;
+    const drawTime = new Date(Date.now() + 60_000).toISOString();
+    await knowLottery(app);
+    await addDraw(app, 1, { status: 'COMPLETED', winner: user.address });
+    await addDraw(app, 2, { status: 'ACTIVE', drawTime });
+    await addEntry(app, 2, user.address, [3, 15, 0]);
+    try {
+      const given: Given<'lottery'> = {
+        current: await lottery.current(),
+        winners: (await lottery.winners()).data,
+        allWinners: await listOf(lottery.allWinners()),
+        mine: (await lottery.mine()).data,
+        allMine: await listOf(lottery.allMine()),
+      };
+      const [won, entry] = [
+        { drawId: 1, winner: user.address },
+        { drawId: 2, tickets: 3 },
+      ];
+      const open = { drawId: 2, contract: LOTTERY, drawTime };
+      expect(given).toMatchObject({ current: open, winners: [won], allWinners: [won] });
+      expect(given).toMatchObject({ mine: [entry], allMine: [entry] });
+    } finally {
+      const tables = ['lottery_tickets', 'lottery_draws', 'chain_cursor', 'chain_facts', 'chain_contracts'];
+      await app.sql(tables.map((table) => `DELETE FROM ${table}`).join('; '));
+    }
+  });
+
+  it('of the account', async () => {
+    const { client, user } = await signedIn();
+    const { account } = client;
+    const { id } = await client.pools.create(DEPOSIT);
+    await addPosition(app, id, user.address, { balance: 7, deposited: 7 });
+    const given: Given<'account'> = {
+      start: await account.start(),
+      me: await account.me(),
+      positions: (await account.positions()).data,
+      allPositions: await listOf(account.allPositions()),
+      analytics: await account.analytics(),
+    };
+    const position = { poolId: id, deposited: '7' };
+    expect(given).toMatchObject({
+      start: { pools: { data: [{ id }] } },
+      me: { address: user.address },
+      positions: [position],
+      allPositions: [position],
+      analytics: expect.objectContaining({ totalYield: '0' }),
+    });
+  });
+
+  it('of webhooks', async () => {
+    const receiver = await new Receiver().start();
+    const { answerChallenge } = receiver;
+    receiver.answer = receiver.answerChallenge = (response) => response.writeHead(500).end();
+    try {
+      const { webhooks } = (await signedIn()).client;
+      const { url } = receiver;
+      const created = await webhooks.create({ url });
+      const { id } = created;
+      await until(async () => (await webhooks.get(id)).lastError !== null);
+      receiver.answerChallenge = answerChallenge;
+      await goForward(app, id, '1 minute');
+      const challenged = await webhooks.challenge(id);
+      await until(async () => (await webhooks.get(id)).status === 'ACTIVE');
+      const tested = await webhooks.test(id);
+      await until(async () => (await webhooks.deliveries(id)).data[0].status === 'FAILED');
+      const given: Given<'webhooks'> = {
+        create: created,
+        test: tested,
+        list: (await webhooks.list()).data,
+        get: await webhooks.get(id),
+        update: await webhooks.update(id, { topics: ['draw.opened'] }),
+        rotate: await webhooks.rotate(id),
+        challenge: challenged,
+        deliveries: (await webhooks.deliveries(id)).data,
+        allDeliveries: await listOf(webhooks.allDeliveries(id)),
+        retry: await webhooks.retry(id, tested.id),
+        delete: await webhooks.delete(id),
+      };
+      const delivery = { id: tested.id, topic: 'test' };
+      const secret = expect.stringMatching(/^whsec_/);
+      expect(given).toMatchObject({
+        create: { url, secret },
+        test: delivery,
+        list: [{ id, status: 'ACTIVE' }],
+        get: { id, url },
+        update: { topics: ['draw.opened'] },
+        rotate: { secret },
+        challenge: { id },
+        deliveries: [{ ...delivery, status: 'FAILED', lastStatus: 500 }],
+        allDeliveries: [delivery],
+        retry: delivery,
+      });
+      expect((await errorOf(webhooks.get(id))).code).toBe('not_found');
+    } finally {
+      await receiver.stop();
+    }
+  });
+});
+
+describe('pay', () => {
+  const wallet = { request: (() => Promise.reject(new Error('the wallet is not asked'))) as never };
+  const options = { wallet };
+  const members = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
+  const [draw, depositId] = [{ drawId: 3, contract: LOTTERY }, '0198c1d2-0000-7000-8000-000000000000'];
+  type Fields<Kind extends PaymentKind> = Omit<Extract<PaymentRequest, { kind: Kind }>, 'kind'>;
+  /** By kind, what it is given beside the pool, what is asked of the service, and the name that it had before. */
+  const kinds: {
+    [Kind in PaymentKind]: [
+      Omit<Fields<Kind>, 'pool'>,
+      string,
+      ((of: SavingsClient, pool: string) => Promise<unknown>)?,
+    ];
+  } = {
+    deposit: [
+      { depositId, amount: 5n },
+      `POOL/deposit?transaction=${depositId}&amount=5`,
+      (of, pool) => of.pay(pool, { transaction: depositId, amount: 5n, wallet }),
+    ],
+    withdraw: [
+      { amount: 5n },
+      'POOL/withdraw?amount=5',
+      (of, pool) => of.withdraw(pool, { amount: '5', wallet }),
+    ],
+    claimYield: [{}, 'POOL/claim', (of, pool) => of.claim(pool, options)],
+    startCompounding: [
+      {},
+      'POOL/compounding?enabled=true',
+      (of, pool) => of.setCompounding(pool, { enabled: true, wallet }),
+    ],
+    stopCompounding: [
+      {},
+      'POOL/compounding?enabled=false',
+      (of, pool) => of.setCompounding(pool, { enabled: false, wallet }),
+    ],
+    openCircle: [
+      { contribution: 5n, period: 3600, joinBy: '2030-01-01T00:00:00.000Z', members },
+      `POOL/open?contribution=5&members=${members.join('%2C')}&period=3600&joinBy=2030-01-01T00%3A00%3A00.000Z`,
+    ],
+    join: [{ depositId }, `POOL/join?transaction=${depositId}`],
+    contribute: [{ depositId }, `POOL/contribute?transaction=${depositId}`],
+    claimPayout: [{}, 'POOL/payout'],
+    claimRefund: [{}, 'POOL/refund'],
+    endRound: [{}, 'POOL/endRound'],
+    cancelCircle: [{}, 'POOL/cancel'],
+    buyTickets: [{ count: 2n }, '/lottery/calls/tickets?count=2', (of) => of.buyTickets(2, options)],
+    claimPrize: [
+      draw,
+      `/lottery/calls/claim?drawId=3&contract=${LOTTERY}`,
+      (of) => of.claimPrize(draw, options),
+    ],
+    refund: [draw, `/lottery/calls/refund?drawId=3&contract=${LOTTERY}`, (of) => of.refund(draw, options)],
+    completeDraw: [
+      draw,
+      `/lottery/calls/complete?drawId=3&contract=${LOTTERY}`,
+      (of) => of.completeDraw(draw, options),
+    ],
+    cancelDraw: [
+      draw,
+      `/lottery/calls/cancel?drawId=3&contract=${LOTTERY}`,
+      (of) => of.cancelDraw(draw, options),
+    ],
+  };
+
+  it.each(Object.entries(kinds))('asks the service for the call of %s', async (kind, given) => {
+    const [fields, path, before] = given;
+    const asked: string[] = [];
+    const codes: unknown[] = [];
+    const noting: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      const { pathname, search } = new URL((input as Request).url);
+      if (!pathname.includes('/calls/')) return answer;
+      asked.push(pathname + search);
+      codes.push(((await answer.clone().json()) as { code?: string }).code);
+      return answer;
+    };
+    const { client } = await signedIn({ fetch: noting, retry: { attempts: 1 } });
+    const { id: pool } = await client.pools.create(DEPOSIT);
+    const request = { kind, ...(path.startsWith('POOL') && { pool }), ...fields } as PaymentRequest;
+    await expect(client.pay(request, options)).rejects.toThrow();
+    if (before) await expect(before(client, pool)).rejects.toThrow();
+    const expected = path.replace('POOL', `/pools/${pool}/calls`);
+    expect(asked).toEqual(before ? [expected, expected] : [expected]);
+    // The service knows the parameters, even where it has nothing to send.
+    expect(codes).not.toContain('validation_failed');
   });
 });

@@ -1,6 +1,7 @@
 import { type Address, getAddress, isAddress } from 'viem';
+import type { Observable } from '../observable.js';
 import { type TokenStore, claimsOf } from '../tokens.js';
-import type { Payment, PaymentStore } from './payment.js';
+import { type Payment, type PaymentStore, depositIdOf } from './payment.js';
 
 type Listener = (payments: readonly Payment[]) => void;
 
@@ -8,15 +9,24 @@ type Listener = (payments: readonly Payment[]) => void;
 export class Listed {
   private readonly listeners = new Set<Listener>();
   private turn: Promise<unknown> = Promise.resolve();
+  private current: readonly Payment[] = [];
 
   constructor(
     private readonly store: PaymentStore,
     private readonly tokens: TokenStore,
+    private readonly session: Observable<unknown>,
   ) {}
+
+  /** The list as it was last read. The same array as long as nothing is different. */
+  get state(): readonly Payment[] {
+    return this.current;
+  }
 
   /** Newest first. */
   async list(): Promise<readonly Payment[]> {
-    return (await this.kept()).filter(({ dismissed }) => !dismissed);
+    const list = (await this.kept()).filter(({ dismissed }) => !dismissed);
+    if (JSON.stringify(list) !== JSON.stringify(this.current)) this.current = list;
+    return this.current;
   }
 
   async find(id: string): Promise<Payment | undefined> {
@@ -24,23 +34,27 @@ export class Listed {
   }
 
   /** The account's payment of the deposit that is not done, even if it is listed no more. */
-  async paymentOf(transaction: string): Promise<Payment | undefined> {
-    return (await this.kept()).find(
-      (each) => each.kind === 'deposit' && each.transaction === transaction && each.state !== 'done',
-    );
+  async paymentOf(depositId: string): Promise<Payment | undefined> {
+    return (await this.kept()).find((each) => depositIdOf(each) === depositId && each.state !== 'done');
   }
 
   subscribe(listener: Listener): () => void {
-    this.listeners.add(listener);
-    const show = (): void =>
+    let shown: readonly Payment[] | undefined;
+    const show: Listener = (list) => {
+      if (list === shown) return;
+      shown = list;
+      listener(list);
+    };
+    this.listeners.add(show);
+    const look = (): void =>
       void this.list().then((list) => {
-        if (this.listeners.has(listener)) listener(list);
+        if (this.listeners.has(show)) show(list);
       });
-    const unwatch = this.store.watch?.(show);
-    show();
+    const stops = [this.store.watch?.(look), this.session.subscribe(look)];
+    look();
     return () => {
-      this.listeners.delete(listener);
-      unwatch?.();
+      this.listeners.delete(show);
+      for (const stop of stops) stop?.();
     };
   }
 
@@ -78,7 +92,6 @@ export class Listed {
   }
 
   private async emit(): Promise<void> {
-    if (this.listeners.size === 0) return;
     const list = await this.list();
     for (const listener of this.listeners) listener(list);
   }

@@ -5,9 +5,9 @@ import type { Api, ClientConfig, ContractCall } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { followBatch } from './batch.js';
-import { callsOf } from './calls.js';
 import { addressOf, groundOf } from './ground.js';
-import { type Payment, isLastStep, isSent, transactionOf } from './payment.js';
+import { callsOf } from './kinds.js';
+import { type Payment, isLastStep, isSent, depositIdOf } from './payment.js';
 import { type Progress, Run, type SendOptions } from './run.js';
 import { sendWith } from './send.js';
 import type { Teller } from './teller.js';
@@ -32,7 +32,7 @@ const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transac
 /** Carries a payment out, or the rest of it, and tells of each of its states. */
 export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {
   const { signal, teller, onChange, whileListed } = options;
-  const transaction = transactionOf(from);
+  const depositId = depositIdOf(from);
   let payment = from;
   const change = async (changed: Partial<Payment>): Promise<void> => {
     payment = { ...payment, ...changed } as Payment;
@@ -43,9 +43,9 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
     await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
     const { hash } = payment;
-    if (transaction === undefined || !hash || !isLastStep(payment) || told === hash) return;
+    if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
-    void teller.sent(transaction, hash).then((knows) => {
+    void teller.sent(depositId, hash).then((knows) => {
       if (!knows) return undefined;
       // What is written of the payment from now on says so, too.
       payment = { ...payment, told: hash };
@@ -55,7 +55,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
   try {
     const receipts = await send(payment, { ...options, tell });
     const block = Number(receipts[receipts.length - 1].blockNumber);
-    await change({ state: transaction === undefined ? 'done' : 'mined', block, attention: undefined });
+    await change({ state: depositId === undefined ? 'done' : 'mined', block, attention: undefined });
     return receipts;
   } catch (error) {
     const code = isSavingsError(error) ? error.code : 'wallet';
@@ -64,8 +64,8 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
       if (!isSent(payment)) await change({ state: 'cancelled' });
     } else {
       await change({ state: 'failed', failure: { code, message: (error as Error).message } });
-      if (transaction !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
-        void teller.takeBack(transaction, payment.hash);
+      if (depositId !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
+        void teller.takeBack(depositId, payment.hash);
     }
     throw error;
   }
@@ -103,10 +103,8 @@ const callOf = ({ step, kind, trace }: Payment): ContractCall => {
 
 /** The service knows of a payment of the deposit that this client does not: another device has sent it. */
 async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<unknown> {
-  if (!isSavingsError(error) || error.code !== 'deposit_submitted' || payment.kind !== 'deposit')
-    return error;
-  const { transaction: id } = payment;
-  if (id === undefined) return error;
+  const id = depositIdOf(payment);
+  if (!isSavingsError(error) || error.code !== 'deposit_submitted' || id === undefined) return error;
   return new DepositSubmittedError(id, await submittedHash(api, id));
 }
 
@@ -120,7 +118,7 @@ export async function untilSeen(
 ): Promise<'done' | 'sent' | undefined> {
   const { firstMs, mostMs } = SETTLING;
   const { hash, trace, state, block = 0 } = seen;
-  const id = transactionOf(seen);
+  const id = depositIdOf(seen);
   for (let attempt = 1; ; attempt++) {
     await rest(backoff(attempt, firstMs, mostMs));
     const payment = await context.now();

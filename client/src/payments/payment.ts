@@ -1,46 +1,25 @@
 import type { Address, Hash } from 'viem';
 import type { WebStorage } from '../tokens.js';
+import type { PaymentKind, PaymentRequest } from './kinds.js';
 
-/** What is paid, or asked of a contract. Amounts are in smallest units. */
-export type PaymentRequest =
-  | {
-      readonly kind: 'deposit';
-      readonly pool: string;
-      /** The pending deposit that this pays. */
-      readonly transaction?: string;
-      readonly amount?: string;
-    }
-  | { readonly kind: 'withdraw'; readonly pool: string; readonly amount: string }
-  | { readonly kind: 'claimYield'; readonly pool: string }
-  /** Whether the wallet's yield in the pool is to be paid in again. */
-  | { readonly kind: 'startCompounding' | 'stopCompounding'; readonly pool: string }
-  /** What moves a savings circle, and the money of its members. */
-  | {
-      readonly kind: 'join' | 'contribute';
-      readonly pool: string;
-      /** The pending deposit that this pays. */
-      readonly transaction?: string;
-    }
-  | { readonly kind: 'claimPayout' | 'claimRefund' | 'endRound' | 'cancelCircle'; readonly pool: string }
-  | {
-      readonly kind: 'openCircle';
-      readonly pool: string;
-      readonly contribution: string;
-      readonly collateral?: string;
-      /** Of a round, in seconds. */
-      readonly period: number;
-      /** ISO 8601, UTC. */
-      readonly joinBy: string;
-      /** In the order of their turns. */
-      readonly members: readonly string[];
-    }
-  | { readonly kind: 'buyTickets'; readonly count: string }
-  | {
-      readonly kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw';
-      readonly drawId: number;
-      /** Default: the newest lottery contract. */
-      readonly contract?: string;
-    };
+/** A request as it is kept: in JSON there are no `bigint`s. */
+type Kept<Request> = Request extends unknown
+  ? { readonly [Field in keyof Request]: Exclude<Request[Field], bigint> }
+  : never;
+
+/** @returns the request with a deposit by both its names: tabs of version 1 look for the older one */
+export function kept(request: PaymentRequest): Kept<PaymentRequest> {
+  const { depositId, transaction } = request as { depositId?: string; transaction?: string };
+  const id = depositId ?? transaction;
+  const fields = Object.entries<unknown>({
+    ...request,
+    ...(id !== undefined && { depositId: id, transaction: id }),
+  });
+  const asText = (value: unknown): unknown => (typeof value === 'bigint' ? `${value}` : value);
+  return Object.fromEntries(
+    fields.map(([field, value]) => [field, asText(value)]),
+  ) as unknown as Kept<PaymentRequest>;
+}
 
 /**
  * - `checking`: account, chain, balance and allowance are looked at; nothing was asked of the person.
@@ -54,9 +33,9 @@ export type PaymentRequest =
 export type PaymentState = 'checking' | 'wallet' | 'sent' | 'mined' | 'done' | 'failed' | 'cancelled';
 
 /** What a wallet is asked for: a call by its name, a signature, or several calls as one (EIP-5792). */
-export type PaymentStep = PaymentRequest['kind'] | 'approve' | 'permit' | 'batch';
+export type PaymentStep = PaymentKind | 'approve' | 'permit' | 'batch';
 
-export type Payment = PaymentRequest & {
+export type Payment = Kept<PaymentRequest> & {
   readonly id: string;
   /** The account that is signed in, and pays. */
   readonly account?: Address;
@@ -121,12 +100,13 @@ export const isLastStep = ({ step }: Pick<Payment, 'step'>): boolean =>
 export const isSent = (payment: Payment): boolean =>
   isLastStep(payment) && (payment.state === 'sent' || payment.state === 'mined');
 
-export const transactionOf = (payment: PaymentRequest): string | undefined =>
-  payment.kind === 'deposit' ? payment.transaction : undefined;
+/** The announced deposit that it pays. Version 1 kept it as `transaction`. */
+export const depositIdOf = (payment: Kept<PaymentRequest>): string | undefined =>
+  payment.kind === 'deposit' ? (payment.depositId ?? payment.transaction) : undefined;
 
 /** Of the deposit if it was announced: it must not be paid twice, by whichever payment. */
 export const lockOf = (payment: Payment): string =>
-  `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;
+  `pooled-savings-payment:${depositIdOf(payment) ?? payment.id}`;
 
 /** Whether it has not ended yet. */
 export const isUnderWay = ({ state }: Payment): boolean =>

@@ -1,5 +1,6 @@
 import type { Abi, TransactionReceipt } from 'viem';
 import { DepositSubmittedError, PaymentUnknownError } from '../errors.js';
+import type { Observable } from '../observable.js';
 import { randomKey } from '../random.js';
 import type { TabLocks } from '../tabs.js';
 import type { TokenStore } from '../tokens.js';
@@ -8,16 +9,17 @@ import type { Payer } from '../wallet.js';
 import { abiOf } from './contract-errors.js';
 import { changeChain, groundOf } from './ground.js';
 import { Listed, signedInAccount } from './listed.js';
+import type { PaymentRequest } from './kinds.js';
 import { exclusively, heldBy } from './lock.js';
 import {
   type Payment,
-  type PaymentRequest,
   type PaymentStore,
   isLastStep,
   isSent,
   isUnderWay,
+  kept,
   lockOf,
-  transactionOf,
+  depositIdOf,
 } from './payment.js';
 import { carryOut, submittedHash, untilSeen } from './payment-run.js';
 import { sentHash } from './search.js';
@@ -27,6 +29,7 @@ import { Teller } from './teller.js';
 export interface PaymentContext {
   readonly api: Api;
   readonly tokens: TokenStore;
+  readonly session: Observable<unknown>;
   config(): Promise<ClientConfig>;
 }
 
@@ -42,7 +45,7 @@ export type ResumeOptions = SendOptions & { wallet?: Payer };
 const TAKE_BACK_MS = 5_000;
 
 /** What this account pays: what is under way, and what became of the last ones. */
-export class Payments {
+export class Payments implements Observable<readonly Payment[]> {
   /** Payments whose arrival is being polled, so that each is polled only once. */
   private readonly settling = new Set<string>();
   private readonly running = new Map<string, Running>();
@@ -59,7 +62,12 @@ export class Payments {
     this.teller = new Teller(context.api);
     this.abi = abiOf(context.api);
     this.held = heldBy(store);
-    this.listed = new Listed(store, context.tokens);
+    this.listed = new Listed(store, context.tokens, context.session);
+  }
+
+  /** The list as this page knows it: empty until it was read for the first time, by `subscribe` or `list`. */
+  get state(): readonly Payment[] {
+    return this.listed.state;
   }
 
   /** Of the account that is signed in, newest first. */
@@ -68,14 +76,14 @@ export class Payments {
   }
 
   /** Calls back with the list, now and whenever it changes, in other tabs too. Returns a function that ends it. */
-  subscribe(listener: (payments: readonly Payment[]) => void): () => void {
+  readonly subscribe = (listener: (payments: readonly Payment[]) => void): (() => void) => {
     // Payments of an earlier visit, which ended before they had arrived.
     void this.list().then((list) => {
       for (const each of list)
         if (each.state === 'done' && !each.arrived) void this.settle(each, undefined).catch(() => undefined);
     });
     return this.listed.subscribe(listener);
-  }
+  };
 
   /** Pays, and keeps what it sent: an announced deposit until the service has seen it. Behind `client.pay` and the like. */
   async start(
@@ -83,17 +91,23 @@ export class Payments {
     options: SendOptions & { wallet: Payer },
   ): Promise<TransactionReceipt[]> {
     const account = await signedInAccount(this.context.tokens);
-    const fresh = { ...request, id: randomKey(), account, state: 'checking', startedAt: Date.now() } as const;
-    const transaction = transactionOf(fresh);
+    const fresh = {
+      ...kept(request),
+      id: randomKey(),
+      account,
+      state: 'checking',
+      startedAt: Date.now(),
+    } as const;
+    const depositId = depositIdOf(fresh);
     const receipts = await exclusively(this.locks, this.held, lockOf(fresh), async () => {
-      if (transaction !== undefined) await this.notSent(transaction, options.wallet);
+      if (depositId !== undefined) await this.notSent(depositId, options.wallet);
       return this.run(fresh, options);
     });
     // Nothing else has the lock of a payment without a deposit.
-    if (receipts || transaction === undefined) return receipts!;
-    const known = await this.listed.paymentOf(transaction);
-    const hash = known?.hash ?? (await submittedHash(this.context.api, transaction));
-    throw new DepositSubmittedError(transaction, hash);
+    if (receipts || depositId === undefined) return receipts!;
+    const known = await this.listed.paymentOf(depositId);
+    const hash = known?.hash ?? (await submittedHash(this.context.api, depositId));
+    throw new DepositSubmittedError(depositId, hash);
   }
 
   /**
@@ -109,7 +123,7 @@ export class Payments {
       const payment = (await this.listed.find(id)) ?? known;
       return this.run((await this.sentOf(payment, options.wallet)) ?? payment, options);
     });
-    if (!receipts) throw new DepositSubmittedError(transactionOf(known) ?? id, known.hash);
+    if (!receipts) throw new DepositSubmittedError(depositIdOf(known) ?? id, known.hash);
     return receipts;
   }
 
@@ -133,16 +147,15 @@ export class Payments {
     const payment = await this.listed.find(id);
     if (!payment) return;
     // The wallet may have sent it, or may do so later: before it is paid again, the chain is looked at.
-    const isOpen = transactionOf(payment) !== undefined && isLastStep(payment) && payment.state !== 'done';
+    const isOpen = depositIdOf(payment) !== undefined && isLastStep(payment) && payment.state !== 'done';
     if (isOpen) await this.listed.change(id, (stored) => stored && { ...stored, dismissed: true });
     else await this.listed.remove(id);
   }
 
   /** To be called when the service is known to have seen the deposit, as by its event. `resume` finds out by itself. */
-  async confirmed(transaction: string): Promise<void> {
+  async confirmed(depositId: string): Promise<void> {
     for (const payment of await this.list())
-      if (payment.state === 'mined' && transactionOf(payment) === transaction)
-        await this.after(payment, 'done');
+      if (payment.state === 'mined' && depositIdOf(payment) === depositId) await this.after(payment, 'done');
   }
 
   private async run(
@@ -197,14 +210,14 @@ export class Payments {
   }
 
   /** @throws DepositSubmittedError if an earlier payment of the deposit was sent, or may have been */
-  private async notSent(transaction: string, wallet: Payer): Promise<void> {
-    const before = await this.listed.paymentOf(transaction);
+  private async notSent(depositId: string, wallet: Payer): Promise<void> {
+    const before = await this.listed.paymentOf(depositId);
     if (before) {
       const sent = await this.sentOf(before, wallet);
-      if (sent) throw new DepositSubmittedError(transaction, sent.hash);
+      if (sent) throw new DepositSubmittedError(depositId, sent.hash);
       await this.store.remove(before.id);
     }
-    await this.teller.settled(transaction, TAKE_BACK_MS);
+    await this.teller.settled(depositId, TAKE_BACK_MS);
   }
 
   /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
@@ -261,7 +274,7 @@ export class Payments {
   private goOn(payment: Payment, wallet: Payer | undefined): void {
     for (const { payment: other, end } of this.running.values())
       if (lockOf(other) === lockOf(payment) && !isSent(other))
-        end.abort(new DepositSubmittedError(transactionOf(payment) ?? payment.id, payment.hash));
+        end.abort(new DepositSubmittedError(depositIdOf(payment) ?? payment.id, payment.hash));
     this.resume(payment.id, { wallet }).catch(() => undefined);
   }
 }

@@ -20,7 +20,7 @@ import {
   getTransactionReceipt,
 } from 'viem/actions';
 import { DepositSubmittedError } from '../errors.js';
-import { type Payment, type PaymentTrace, transactionOf } from './payment.js';
+import { type Payment, type PaymentTrace, depositIdOf } from './payment.js';
 import { lacksMethod } from './wallet-errors.js';
 
 export interface Found {
@@ -127,7 +127,7 @@ export async function sentHash(
       getTransactionCount(reader, { address: from, blockTag }),
     ),
   );
-  if (pending > latest) throw new DepositSubmittedError(transactionOf(payment) ?? payment.id, undefined);
+  if (pending > latest) throw new DepositSubmittedError(depositIdOf(payment) ?? payment.id, undefined);
   return undefined;
 }
 

@@ -1,14 +1,22 @@
-import type { DrawEntry, NewPool, PayOptions, PoolItem, Start } from '@pooled-savings/client';
+import type {
+  DrawEntry,
+  NewPool,
+  PaymentKind,
+  PaymentRequest,
+  PoolItem,
+  Start,
+} from '@pooled-savings/client';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Followed } from './changes.js';
 import { type CircleActions, circleActions } from './circle-acting.js';
+import type { Due } from './entry.js';
 import { type Problem, Refused, problemOf } from './errors.js';
 import { withSymbol } from './format.js';
 import { type Job, type Progress, runJob } from './job.js';
 import { LocalChain, isLocal } from './local-chain.js';
 import type { LotteryActions } from './lottery.js';
 import type { Paying } from './paying.js';
-import { TITLES } from './payment-texts.js';
+import { titleOf } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
 import { type ReadyConfig, type Session, callsAt, client } from './session.js';
@@ -28,6 +36,13 @@ export interface Acting {
   job: Job | undefined;
   closeJob: () => void;
 }
+
+const SETTLED_BY = {
+  claim: 'claimPrize',
+  refund: 'refund',
+  complete: 'completeDraw',
+  cancel: 'cancelDraw',
+} as const satisfies Record<Due, PaymentKind>;
 
 /** What the user can do. What the wallet pays is in `paying`. */
 export function useActing(
@@ -50,9 +65,13 @@ export function useActing(
     await runJob(title, steps, setJob, work);
     lookIntoWallet();
   };
-  const pay = async (title: string, payment: (options: PayOptions) => Promise<unknown>): Promise<void> => {
-    const problem = await paying.start(payment);
-    if (problem) await run(title, [], () => Promise.reject(new Refused(problem)));
+  /** @param then what follows it, once it is on the chain */
+  const pay = async (request: PaymentRequest, then?: () => Promise<unknown>): Promise<void> => {
+    const problem = await paying.start(async (options) => {
+      await client.pay(request, options);
+      await then?.();
+    });
+    if (problem) await run(titleOf(request.kind), [], () => Promise.reject(new Refused(problem)));
     lookIntoWallet();
   };
   /** What would make a payment fail, before anything is created or sent. */
@@ -83,7 +102,7 @@ export function useActing(
       if (calls.includes('open')) return void open(id);
       // It is paid where this page cannot; its card says so.
       if (!calls.includes('deposit')) return undefined;
-      void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
+      void pay({ kind: 'deposit', pool: id, depositId, amount });
       return undefined;
     } catch (error) {
       return problemOf(error, tokens.ofContract(contract));
@@ -91,19 +110,16 @@ export function useActing(
   };
 
   const pools: PoolActions = {
-    pay: ({ id }, deposit) =>
-      void pay(TITLES.deposit, (options) => client.pay(id, { ...deposit, ...options })),
+    pay: ({ id: pool }, deposit) => void pay({ kind: 'deposit', pool, ...deposit }),
     deposit: async ({ id, contractAddress }, amount) => {
       const problem = await problemWith({ amount, contract: contractAddress });
-      if (!problem) void pay(TITLES.deposit, (options) => client.pay(id, { amount, ...options }));
+      if (!problem) void pay({ kind: 'deposit', pool: id, amount });
       return problem;
     },
-    withdraw: ({ id }, amount) =>
-      void pay(TITLES.withdraw, (options) => client.withdraw(id, { amount, ...options })),
-    claim: ({ id }) => void pay(TITLES.claimYield, (options) => client.claim(id, options)),
+    withdraw: ({ id: pool }, amount) => void pay({ kind: 'withdraw', pool, amount }),
+    claim: ({ id: pool }) => void pay({ kind: 'claimYield', pool }),
     compound: ({ id }, enabled) =>
-      void pay(TITLES[enabled ? 'startCompounding' : 'stopCompounding'], async (options) => {
-        await client.setCompounding(id, { enabled, ...options });
+      void pay({ kind: enabled ? 'startCompounding' : 'stopCompounding', pool: id }, async () => {
         // What the wallet has said holds for its yield alone; of the pool its owner says it too.
         const { owner } = await client.pools.get(id);
         if (owner.address === address.toLowerCase()) await client.pools.update(id, { autoCompound: enabled });
@@ -128,18 +144,8 @@ export function useActing(
   };
 
   const lottery: LotteryActions = {
-    buy: (count) => void pay(TITLES.buyTickets, (options) => client.buyTickets(count, options)),
-    settle: (draw, due) => {
-      const [title, settle] = (
-        {
-          claim: [TITLES.claimPrize, (options: PayOptions) => client.claimPrize(draw, options)],
-          refund: [TITLES.refund, (options: PayOptions) => client.refund(draw, options)],
-          complete: [TITLES.completeDraw, (options: PayOptions) => client.completeDraw(draw, options)],
-          cancel: [TITLES.cancelDraw, (options: PayOptions) => client.cancelDraw(draw, options)],
-        } as const
-      )[due];
-      void pay(title, settle);
-    },
+    buy: (count) => void pay({ kind: 'buyTickets', count: `${count}` }),
+    settle: ({ drawId, contract }, due) => void pay({ kind: SETTLED_BY[due], drawId, contract }),
     all: async () => {
       // A page may repeat what the one before had, if the list grew meanwhile.
       const all = new Map<string, DrawEntry>();

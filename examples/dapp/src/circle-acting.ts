@@ -1,26 +1,11 @@
-import type { Payment, PayOptions, PoolItem } from '@pooled-savings/client';
+import type { PaymentRequest, PoolItem } from '@pooled-savings/client';
 import type { Circle } from './circle-texts.js';
 import { setChainTime } from './clock.js';
 import type { Problem } from './errors.js';
 import type { Progress } from './job.js';
 import type { LocalChain } from './local-chain.js';
-import { TITLES } from './payment-texts.js';
+import type { CircleKind } from './payment-texts.js';
 import type { Rounds } from './rounds.js';
-import { client } from './session.js';
-
-const KINDS = [
-  'openCircle',
-  'join',
-  'contribute',
-  'claimPayout',
-  'claimRefund',
-  'endRound',
-  'cancelCircle',
-] as const satisfies Payment['kind'][];
-type CircleKind = (typeof KINDS)[number];
-
-export const isOfCircle = (payment: Payment): payment is Extract<Payment, { kind: CircleKind }> =>
-  (KINDS as readonly Payment['kind'][]).includes(payment.kind);
 
 export interface CircleActions {
   /** Has the circle kept true while it is looked at. Returns a function that ends it. */
@@ -50,20 +35,14 @@ export interface NewCircle {
 export function circleActions(
   rounds: Rounds,
   local: LocalChain | undefined,
-  pay: (title: string, payment: (options: PayOptions) => Promise<unknown>) => Promise<void>,
+  pay: (request: PaymentRequest) => Promise<void>,
   run: (title: string, steps: string[], work: (progress: Progress) => Promise<string>) => Promise<void>,
 ): CircleActions {
   return {
     watch: (pool) => rounds.watch(pool),
-    pay: ({ id: pool }, kind) =>
-      void pay(TITLES[kind], (options) => client.payments.start({ kind, pool }, options)),
-    open: async (pool, { contribution, collateral, joinBy, ...terms }) => {
-      const request = {
-        kind: 'openCircle' as const,
-        ...{ pool, ...terms },
-        ...{ contribution: `${contribution}`, collateral: `${collateral}`, joinBy: joinBy.toISOString() },
-      };
-      await pay(TITLES.openCircle, (options) => client.payments.start(request, options));
+    pay: ({ id: pool }, kind) => void pay({ kind, pool }),
+    open: async (pool, { joinBy, ...terms }) => {
+      await pay({ kind: 'openCircle', pool, ...terms, joinBy: joinBy.toISOString() });
       return undefined;
     },
     local: local && {

@@ -1,7 +1,6 @@
 import { type FollowState, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActing } from './acting.js';
-import { isOfCircle } from './circle-acting.js';
 import { useFollowed } from './changes.js';
 import { BarChart, paidOf } from './chart.js';
 import { JobDialog, ProblemText } from './dialog.js';
@@ -10,6 +9,7 @@ import { amountOf, amountText, dateText, withSymbol } from './format.js';
 import { Lottery } from './lottery.js';
 import { NewPoolDialog } from './new-pool.js';
 import { usePaying } from './paying.js';
+import { isOfCircle } from './payment-texts.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
 import { useRounds } from './rounds.js';

@@ -4,7 +4,7 @@ import { Dialog, ProblemText, type ShownStep, Steps } from './dialog.js';
 import { type Token, shortAddress } from './format.js';
 import type { Paying, ShownPayment } from './paying.js';
 import type { Tokens } from './tokens.js';
-import { TITLES, resultText, saysOf, stepText } from './payment-texts.js';
+import { paysIn, resultText, saysOf, stepText, titleOf } from './payment-texts.js';
 
 interface Context {
   tokens: Tokens;
@@ -33,7 +33,7 @@ export function PaymentDialog({ shown, tokens, explorer, paying }: Context & { s
   const token = tokens.ofPayment(payment);
   const says = saysOf(payment, token);
   return (
-    <Dialog title={TITLES[kind]} onClose={close}>
+    <Dialog title={titleOf(kind)} onClose={close}>
       {says && (
         <p class="says" data-field="pays">
           {says}
@@ -101,8 +101,7 @@ function Status({ shown, token }: { shown: ShownPayment; token: Token | undefine
         <p class="result">{resultText(payment, token)}</p>
       ) : (
         <p>
-          {PAYS.has(payment.kind) ? 'Paid' : 'The chain has it'}. The service is catching up, and will show it
-          here.
+          {paysIn(payment) ? 'Paid' : 'The chain has it'}. The service is catching up, and will show it here.
         </p>
       );
     case 'cancelled':
@@ -111,8 +110,6 @@ function Status({ shown, token }: { shown: ShownPayment; token: Token | undefine
       return null;
   }
 }
-
-const PAYS: ReadonlySet<Payment['kind']> = new Set(['deposit', 'buyTickets', 'join', 'contribute']);
 
 const HASH_SHOWN = 10;
 
@@ -159,7 +156,7 @@ export function UnderWay({ tokens, paying }: Omit<Context, 'explorer'>) {
         {listed.map((shown) => (
           <li key={shown.payment.id} data-payment={shown.payment.kind}>
             <span>
-              {TITLES[shown.payment.kind]}{' '}
+              {titleOf(shown.payment.kind)}{' '}
               <span class="muted">· {shortStatus(shown, tokens.ofPayment(shown.payment))}</span>
             </span>
             <button type="button" onClick={() => paying.show(shown.payment.id)}>

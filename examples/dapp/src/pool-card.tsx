@@ -109,7 +109,7 @@ export function PoolCard({
             <button
               type="button"
               class="main"
-              onClick={() => actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })}
+              onClick={() => actions.pay(pool, { depositId: pending.id, amount: BigInt(pending.amount) })}
             >
               Pay {withSymbol(pending.amount, token)}
             </button>

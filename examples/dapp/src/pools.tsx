@@ -20,7 +20,7 @@ export const TYPES: Record<PoolType, { name: string; text: string; sign: string 
 
 export interface PoolActions {
   /** Pays what is pending. */
-  pay: (pool: PoolItem, deposit: { transaction: string; amount: bigint }) => void;
+  pay: (pool: PoolItem, deposit: { depositId: string; amount: bigint }) => void;
   /** Resolves to what is wrong with the amount; nothing was sent then. */
   deposit: (pool: PoolItem, amount: bigint) => Promise<Problem | undefined>;
   withdraw: (pool: PoolItem, amount: bigint) => void;

@@ -29,7 +29,7 @@ const asked = (): string[] =>
 describe('a token with permits', () => {
   it('costs one signature and one transaction', async () => {
     const { id, depositId } = await newPool();
-    expect(await client.pay(id, { transaction: depositId, wallet })).toHaveLength(1);
+    expect(await client.pay({ kind: 'deposit', pool: id, depositId }, { wallet })).toHaveLength(1);
     expect(asked()).toEqual([SIGN, 'eth_sendTransaction']);
     expect(await client.transactions.confirmed(depositId)).toBeDefined();
   });
@@ -37,7 +37,7 @@ describe('a token with permits', () => {
   it('sends nothing if the person does not sign', async () => {
     const { id, depositId } = await newPool();
     wallet.answers[SIGN] = () => Promise.reject(REJECTED);
-    await expect(client.pay(id, { transaction: depositId, wallet })).rejects.toThrow();
+    await expect(client.pay({ kind: 'deposit', pool: id, depositId }, { wallet })).rejects.toThrow();
     expect(asked()).toEqual([SIGN]);
   });
 
@@ -66,7 +66,7 @@ describe('a token with permits', () => {
   ])('is approved by a transaction if %s', async (_, prepare, expected) => {
     const { id } = await newPool();
     prepare();
-    expect(await client.pay(id, { amount: 3n, wallet })).toHaveLength(2);
+    expect(await client.pay({ kind: 'deposit', pool: id, amount: 3n }, { wallet })).toHaveLength(2);
     expect(asked()).toEqual(expected);
   });
 });
@@ -95,7 +95,7 @@ describe('a wallet that sends several calls as one', () => {
     const onChange = ({ step }: Payment): void => void steps.push(step);
     const sent: unknown[] = [];
     const onSent = ({ name }: { name: string }, hash: Hash): void => void sent.push(name, hash);
-    const receipts = await client.pay(id, { transaction: depositId, wallet, onChange, onSent });
+    const receipts = await client.pay({ kind: 'deposit', pool: id, depositId }, { wallet, onChange, onSent });
     expect(sent).toEqual(['deposit', receipts.at(-1)?.transactionHash]);
     expect(asked()).toEqual(['wallet_sendCalls']);
     expect(calls).toMatchObject({
@@ -113,7 +113,7 @@ describe('a wallet that sends several calls as one', () => {
   it('sends what needs no approval as it is', async () => {
     const { id } = await newPool();
     const { deposit } = await approvedFor(id, 4n);
-    expect(await client.pay(id, { amount: deposit, wallet })).toHaveLength(1);
+    expect(await client.pay({ kind: 'deposit', pool: id, amount: deposit }, { wallet })).toHaveLength(1);
     expect(asked()).toEqual(['eth_sendTransaction']);
   });
 
@@ -125,14 +125,14 @@ describe('a wallet that sends several calls as one', () => {
       end.abort(new Error('left'));
       return { status: 100 };
     };
-    const paying = client.pay(id, { transaction: depositId, wallet, signal: end.signal });
+    const paying = client.pay({ kind: 'deposit', pool: id, depositId }, { wallet, signal: end.signal });
     await expect(paying).rejects.toThrow('left');
     wallet.answers.wallet_getCallsStatus = usual;
     const page = bench.client({ payments: store, tokens: client.tokens });
     const [payment] = await page.payments.list();
     expect(payment).toMatchObject({ state: 'sent', step: 'batch' });
     expect([isSent(payment), payment.hash]).toEqual([true, undefined]);
-    await expect(page.pay(id, { transaction: depositId, wallet })).rejects.toMatchObject({
+    await expect(page.pay({ kind: 'deposit', pool: id, depositId }, { wallet })).rejects.toMatchObject({
       code: 'deposit_submitted',
     });
     expect((await page.payments.resume(payment.id, { wallet })).length).toBeGreaterThan(0);
@@ -157,7 +157,7 @@ describe('a wallet that sends several calls as one', () => {
 
     it('is confirmed by the chain', async () => {
       const { id, depositId } = await newPool();
-      const [{ transactionHash }] = await client.pay(id, { transaction: depositId, wallet });
+      const [{ transactionHash }] = await client.pay({ kind: 'deposit', pool: id, depositId }, { wallet });
       expect(looked).toBeGreaterThan(1);
       expect(await client.transactions.confirmed(depositId)).toMatchObject({ txHash: transactionHash });
     });
@@ -166,7 +166,7 @@ describe('a wallet that sends several calls as one', () => {
       const { id } = await newPool();
       wallet.answers.wallet_getCallsStatus = () =>
         Promise.reject(Object.assign(new Error('no such batch'), { code: 5730 }));
-      const paying = client.pay(id, { amount: 5n, wallet, droppedAfterMs: 0 });
+      const paying = client.pay({ kind: 'deposit', pool: id, amount: 5n }, { wallet, droppedAfterMs: 0 });
       await expect(paying).rejects.toMatchObject({ code: 'transaction_dropped' });
     });
   });
@@ -178,7 +178,7 @@ describe('a wallet that sends several calls as one', () => {
     const { id } = await newPool();
     wallet.answers.wallet_getCapabilities = () => ({ [CHAIN]: { atomic: { status: 'ready' } } });
     wallet.answers.wallet_sendCalls = () => Promise.reject(Object.assign(new Error('no'), { code }));
-    expect(await client.pay(id, { amount: 5n, wallet })).toHaveLength(1);
+    expect(await client.pay({ kind: 'deposit', pool: id, amount: 5n }, { wallet })).toHaveLength(1);
     expect(asked()).toEqual(['wallet_sendCalls', ...rest]);
   });
 
@@ -193,7 +193,9 @@ describe('a wallet that sends several calls as one', () => {
     const { id } = await newPool();
     wallet.answers.wallet_sendCalls = () => ({ id: '0x01' });
     wallet.answers.wallet_getCallsStatus = () => status;
-    await expect(client.pay(id, { amount: 5n, wallet })).rejects.toMatchObject(error);
+    await expect(client.pay({ kind: 'deposit', pool: id, amount: 5n }, { wallet })).rejects.toMatchObject(
+      error,
+    );
   });
 });
 
@@ -250,7 +252,7 @@ it('takes back what was paid into a cancelled draw', async () => {
   const { timestamp } = await bench.owner.getBlock();
   await bench.lottery(bench.owner, 'openDraw', [parseEther('2'), timestamp + 3600n]);
   await bench.atHead();
-  await client.buyTickets(3, { wallet });
+  await client.pay({ kind: 'buyTickets', count: 3n }, { wallet });
   const drawId = await bench.owner.readContract({
     abi: artifacts.LotteryPool.abi,
     address: bench.deployment.contracts.lottery,

@@ -10,6 +10,7 @@ import { type Hash, type Hex, numberToHex, parseGwei } from 'viem';
 import { connect, devAccount, receiptOf } from '#dev/deploy';
 import { TEN, until } from '../../support/app';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
+import { TestBrowser } from '../../support/browser/tabs';
 
 const bench = new PayingBench();
 let saver: Awaited<ReturnType<PayingBench['funded']>>;
@@ -77,6 +78,10 @@ const listed = async (of = client): Promise<readonly Partial<Payment>[]> => of.p
 const shown = (): Promise<void> => until(async () => (await listed())[0].trace?.shown);
 const told = (hash: Hash): Promise<void> => until(async () => (await listed())[0].told === hash);
 
+const storage = (): { getItem: () => string | null; setItem: (_: string, text: string) => void } => {
+  let kept: string | null = null;
+  return { getItem: () => kept, setItem: (_, text) => void (kept = text) };
+};
 /** Another tab, or a page that was loaded anew: the same session and store. */
 const elsewhere = (payments = store): SavingsClient => bench.client({ payments, tokens: client.tokens });
 const failed = (error: unknown): unknown => error;
@@ -352,10 +357,6 @@ describe('the store of payments', () => {
     state,
     startedAt: n,
   });
-  const storage = (): { getItem: () => string | null; setItem: (_: string, text: string) => void } => {
-    let kept: string | null = null;
-    return { getItem: () => kept, setItem: (_, text) => void (kept = text) };
-  };
 
   it.each([
     ['memory', () => memoryPayments()],
@@ -463,6 +464,25 @@ describe('what is on its way is not paid again', () => {
     answer();
     expect(await paying).toHaveLength(1);
     expect([wallet.sent, other.sent]).toEqual([1, 0]);
+  });
+
+  it('by a page that shares nothing but the locks and storage of the browser', async () => {
+    const browser = new TestBrowser();
+    const shared = storage();
+    const page = (): SavingsClient =>
+      bench.client({ tokens: client.tokens, payments: webPayments(shared), tabs: browser.open() });
+    const { id: pool, depositId } = await newPool();
+    const { opened, answer } = open();
+    const request = { kind: 'deposit', pool, depositId } as const;
+    const first = page();
+    const paying = first.pay(request, { wallet });
+    await opened;
+    const other = new BrowserWallet([saver]);
+    await expect(page().pay(request, { wallet: other })).rejects.toMatchObject(isSubmitted);
+    answer();
+    expect(await paying).toHaveLength(1);
+    expect([wallet.sent, other.sent]).toEqual([1, 0]);
+    await until(async () => (await first.payments.list())[0].arrived);
   });
 
   it('by an approval: after a reload it is followed before the wallet is asked for more', async () => {

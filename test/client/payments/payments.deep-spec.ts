@@ -47,12 +47,14 @@ it('pays, waits until it is confirmed, claims and withdraws; its events tell of 
   await isConnected;
   const confirmed = client.transactions.confirmed(depositId);
   const told: string[] = [];
-  const receipts = await client.pay(id, {
-    transaction: depositId,
-    wallet,
-    onSent: (call, hash) => told.push(`sent ${call.name} ${hash}`),
-    onMined: (call, { transactionHash }) => told.push(`mined ${call.name} ${transactionHash}`),
-  });
+  const receipts = await client.pay(
+    { kind: 'deposit', pool: id, depositId },
+    {
+      wallet,
+      onSent: (call, hash) => told.push(`sent ${call.name} ${hash}`),
+      onMined: (call, { transactionHash }) => told.push(`mined ${call.name} ${transactionHash}`),
+    },
+  );
   const [approve, deposit] = receipts.map(({ transactionHash }) => transactionHash);
   expect(told).toEqual([
     `sent approve ${approve}`,
@@ -65,8 +67,8 @@ it('pays, waits until it is confirmed, claims and withdraws; its events tell of 
   await bench.rpc('evm_increaseTime', 60);
   await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
   await bench.atHead();
-  const [claimed] = await client.claim(id, { wallet });
-  const [withdrawn] = await client.withdraw(id, { amount: 7n, wallet });
+  const [claimed] = await client.pay({ kind: 'claimYield', pool: id }, { wallet });
+  const [withdrawn] = await client.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet });
   await following;
   expect(seen).toMatchObject([
     { topic: 'deposit.confirmed', poolId: id, transactionId: depositId, txHash: deposit, amount: TEN },
@@ -78,21 +80,28 @@ it('pays, waits until it is confirmed, claims and withdraws; its events tell of 
 
 it('pays with a viem wallet client', async () => {
   const { id } = await newPool();
-  await client.pay(id, { amount: 9n, wallet: chain });
+  await client.pay({ kind: 'deposit', pool: id, amount: 9n }, { wallet: chain });
   await bench.atHead();
   expect(await client.pools.position(id)).toMatchObject({ deposited: '9' });
 });
 
 it('buys tickets', async () => {
+  // As `useSyncExternalStore` of React reads it.
+  const changes: unknown[] = [];
+  const { subscribe } = client.payments;
+  const forget = subscribe(() => changes.push(client.payments.state));
   const { timestamp } = await bench.owner.getBlock();
   await bench.lottery(bench.owner, 'openDraw', [parseEther('2'), timestamp + 3600n]);
   await bench.atHead();
-  expect(await client.buyTickets(3, { wallet })).toHaveLength(2);
+  expect(await client.pay({ kind: 'buyTickets', count: 3n }, { wallet })).toHaveLength(2);
   const arrived = async (of: SavingsClient): Promise<true | undefined> =>
     (await of.payments.list())[0].arrived;
   const [bought] = await client.payments.list();
   expect(bought).toMatchObject({ state: 'done', cost: parseEther('6').toString() });
   await until(() => arrived(client));
+  expect(client.payments.state).toBe(await client.payments.list());
+  expect(changes.at(-1)).toBe(client.payments.state);
+  forget();
   const { data } = await client.lottery.mine();
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
   // A payment of a page that was closed before.
@@ -104,15 +113,39 @@ it('buys tickets', async () => {
   end();
 });
 
+it('opens and joins a circle, and pays an announced deposit into it', async () => {
+  const other = bench.client();
+  const second = await bench.funded(6);
+  await other.signIn(second);
+  const { timestamp } = await bench.owner.getBlock();
+  const joinBy = new Date(Number(timestamp + 3600n) * 1000).toISOString();
+  const { id: pool, depositId } = await client.pools.create({ type: 'rotating', initialDeposit: TEN });
+  const members = [chain, second].map(({ account }) => account.address);
+  await client.pay(
+    { kind: 'openCircle', pool, contribution: TEN, period: 3600, joinBy, members },
+    { wallet },
+  );
+  await bench.atHead();
+  await client.pay({ kind: 'join', pool }, { wallet });
+  await other.pay({ kind: 'join', pool }, { wallet: second });
+  await bench.atHead();
+  await client.pay({ kind: 'contribute', pool, depositId }, { wallet });
+  await client.transactions.confirmed(depositId);
+  expect(await client.pools.rounds(pool)).toMatchObject({
+    circle: { state: 'RUNNING', contribution: TEN },
+    mine: { place: 0, joined: true, paid: true },
+  });
+});
+
 /** A client whose service is behind the chain: it knows nothing of a withdrawal yet. */
 async function behind(amount: bigint): Promise<{ late: SavingsClient; id: string }> {
   const { id } = await newPool();
-  await client.pay(id, { amount, wallet });
+  await client.pay({ kind: 'deposit', pool: id, amount }, { wallet });
   await bench.atHead();
   const { data } = await client.api.GET('/pools/{id}/calls/withdraw', {
     params: { path: { id }, query: { amount: `${amount}` } },
   });
-  await client.withdraw(id, { amount, wallet });
+  await client.pay({ kind: 'withdraw', pool: id, amount }, { wallet });
   const answer = (): Promise<Response> => Promise.resolve(Response.json(data));
   const late = bench.client({
     tokens: client.tokens,
@@ -124,7 +157,7 @@ async function behind(amount: bigint): Promise<{ late: SavingsClient; id: string
 it('sends nothing that the contract refuses, and says why by its ABI', async () => {
   const { late, id } = await behind(7n);
   const before = wallet.sent;
-  await expect(late.withdraw(id, { amount: 7n, wallet })).rejects.toMatchObject({
+  await expect(late.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet })).rejects.toMatchObject({
     code: 'contract_error',
     call: 'withdraw',
     name: 'InsufficientBalance',
@@ -135,7 +168,7 @@ it('sends nothing that the contract refuses, and says why by its ABI', async () 
 
 it('says which call the contract reverted', async () => {
   const { id } = await newPool();
-  await client.pay(id, { amount: 7n, wallet });
+  await client.pay({ kind: 'deposit', pool: id, amount: 7n }, { wallet });
   await bench.atHead();
   // The same is sent elsewhere while the wallet is open.
   const slow = new BrowserWallet([chain]);
@@ -143,7 +176,9 @@ it('says which call the contract reverted', async () => {
     await slow.send(call);
     return slow.send({ ...call, gas: '0x7a120' });
   };
-  await expect(client.withdraw(id, { amount: 7n, wallet: slow })).rejects.toMatchObject({
+  await expect(
+    client.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet: slow }),
+  ).rejects.toMatchObject({
     code: 'transaction_reverted',
     call: 'withdraw',
   });
@@ -176,7 +211,7 @@ describe('a wallet on another chain', () => {
   it('is asked to change over, once', async () => {
     const { id } = await newPool();
     const other = elsewhere();
-    await client.pay(id, { amount: 1n, wallet: other });
+    await client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other });
     expect(other.count('wallet_switchEthereumChain')).toBe(1);
   });
 
@@ -188,7 +223,9 @@ describe('a wallet on another chain', () => {
     const { id } = await newPool();
     const other = elsewhere();
     other.answers.wallet_switchEthereumChain = answer;
-    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+    await expect(
+      client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
+    ).rejects.toMatchObject({
       code: 'wrong_chain',
       expected: 31337,
       actual: OTHER_CHAIN,
@@ -209,7 +246,7 @@ describe('a wallet on another chain', () => {
     let added: any;
     other.answers.wallet_switchEthereumChain = (_asked, next) => (added ? next() : Promise.reject(error));
     other.answers.wallet_addEthereumChain = ({ params }) => void (added = params[0]);
-    await client.pay(id, { amount: 1n, wallet: other });
+    await client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other });
     expect(added).toMatchObject({
       chainId: '0x7a69',
       chainName: 'Local chain',
@@ -224,7 +261,9 @@ describe('a wallet on another chain', () => {
     const other = elsewhere();
     other.answers.wallet_switchEthereumChain = () => Promise.reject(unknown);
     other.answers.wallet_addEthereumChain = () => Promise.reject(REJECTED);
-    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+    await expect(
+      client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
+    ).rejects.toMatchObject({
       code: 'wrong_chain',
     });
     expect(other.sent).toBe(0);
@@ -236,7 +275,9 @@ describe('a wallet with another account', () => {
     const { id } = await newPool();
     const stranger = await bench.funded(6);
     for (const other of [new BrowserWallet([stranger]), stranger])
-      await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+      await expect(
+        client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
+      ).rejects.toMatchObject({
         code: 'account_mismatch',
         expected: chain.account.address,
         actual: stranger.account.address,
@@ -246,7 +287,7 @@ describe('a wallet with another account', () => {
   it('pays with the account of the session, if it has that one too', async () => {
     const { id } = await newPool();
     const both = new BrowserWallet([await bench.funded(6), chain]);
-    const [{ from }] = await client.pay(id, { amount: 1n, wallet: both });
+    const [{ from }] = await client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: both });
     expect(from).toBe(chain.account.address.toLowerCase());
   });
 
@@ -255,13 +296,15 @@ describe('a wallet with another account', () => {
     const stranger = await bench.funded(6);
     const changing = new BrowserWallet([chain]).without('eth_signTypedData_v4');
     const onMined = (): void => void (changing.accounts = [stranger]);
-    await expect(client.pay(id, { amount: 2n, wallet: changing, onMined })).rejects.toMatchObject({
+    await expect(
+      client.pay({ kind: 'deposit', pool: id, amount: 2n }, { wallet: changing, onMined }),
+    ).rejects.toMatchObject({
       code: 'account_mismatch',
     });
     expect(changing.sent).toBe(1);
     // What is approved is not approved again.
     changing.accounts = [chain];
-    expect(await client.pay(id, { amount: 2n, wallet: changing })).toHaveLength(1);
+    expect(await client.pay({ kind: 'deposit', pool: id, amount: 2n }, { wallet: changing })).toHaveLength(1);
   });
 });
 
@@ -282,7 +325,9 @@ describe('checkPayment', () => {
     });
     const { id } = await newPool();
     const before = wallet.asked.length;
-    await expect(client.pay(id, { amount, wallet })).rejects.toMatchObject({ code: 'insufficient_tokens' });
+    await expect(client.pay({ kind: 'deposit', pool: id, amount }, { wallet })).rejects.toMatchObject({
+      code: 'insufficient_tokens',
+    });
     expect(wallet.asked.slice(before)).not.toContain('eth_sendTransaction');
   });
 

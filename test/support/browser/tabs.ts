@@ -1,7 +1,8 @@
 import type { TabTools } from '@pooled-savings/client';
 
+type TabLocks = NonNullable<TabTools['locks']>;
 type Hear = ReturnType<NonNullable<TabTools['channel']>>['onmessage'];
-type Work = () => Promise<void>;
+type Work = (lock?: unknown) => Promise<void>;
 
 interface Waiting {
   tab: Tab;
@@ -78,11 +79,12 @@ export class Tab implements TabTools {
   readonly locks = {
     request: (
       name: string,
-      { steal = false, signal }: { steal?: boolean; signal?: AbortSignal },
+      { steal = false, ifAvailable = false, signal }: Parameters<TabLocks['request']>[1],
       work: Work,
     ) =>
       new Promise((resolve, reject) => {
         const { held, queues } = this.browser;
+        if (ifAvailable && held.has(name)) return void work(null).then(resolve, reject);
         const waiting = { tab: this as Tab, work, resolve, reject };
         const queue = queues.get(name) ?? [];
         queues.set(name, queue);

@@ -3,9 +3,9 @@ import type { TransactionReceipt } from 'viem';
 import type { ConnectionState } from './connection.js';
 import { errorOf } from './errors.js';
 import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
-import { Follower } from './follow/follower.js';
+import { Follower } from './live/follower.js';
 import type { Observable } from './observable.js';
-import { signedInAccount } from './payments/listed.js';
+import { signedInAccount } from './payments/payment-list.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
 import type { PaymentRequest } from './payments/kinds.js';
 import { type PaymentStore, memoryPayments } from './payments/payment.js';
@@ -15,7 +15,7 @@ import { Account, Lottery, Pools, Transactions } from './resources.js';
 import { Webhooks } from './webhook-resource.js';
 import type { paths } from './schema.js';
 import type { SessionState } from './session.js';
-import { ServiceLine } from './service-line.js';
+import { SharedState } from './shared-state.js';
 import { type SignInOptions, signIn } from './sign-in.js';
 import { type TabTools, browserTabs } from './tabs.js';
 import { type TokenStore, memoryTokens } from './tokens.js';
@@ -71,7 +71,7 @@ export class SavingsClient {
   readonly connection: Observable<ConnectionState>;
   private readonly baseUrl: string;
   private readonly transport: Transport;
-  private readonly line: ServiceLine;
+  private readonly shared: SharedState;
   private knownConfig?: Promise<Types.ClientConfig>;
   private signInAgain?: () => Promise<unknown>;
   private renewal?: Promise<boolean>;
@@ -87,8 +87,8 @@ export class SavingsClient {
     // Only pages have a location; elsewhere an address without a host is rejected here.
     const base = (globalThis as { location?: { href: string } }).location?.href;
     this.baseUrl = new URL(baseUrl, base).href.replace(/\/$/, '');
-    this.line = new ServiceLine(tabs, this.baseUrl, tokens);
-    const { session, connection } = this.line;
+    this.shared = new SharedState(tabs, this.baseUrl, tokens);
+    const { session, connection } = this.shared;
     [this.session, this.connection, this.tokens] = [session, connection, session.tokens];
     this.transport = new Transport(
       send ?? ((request) => fetch(request)),
@@ -143,7 +143,7 @@ export class SavingsClient {
     try {
       await this.api.POST(everywhere ? '/users/me/logout/all' : '/users/me/logout');
     } finally {
-      await this.line.session.end('signed_out', { everywhere });
+      await this.shared.session.end('signed_out', { everywhere });
     }
   }
 
@@ -234,7 +234,7 @@ export class SavingsClient {
    * session, and ends with it.
    */
   follow(): Follower {
-    return new Follower(this.line, {
+    return new Follower(this.shared, {
       start: (signal) => this.start({ signal }),
       events: (options) => followEvents(this.transport, this.baseUrl, options),
     });

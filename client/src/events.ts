@@ -127,7 +127,9 @@ async function connect(
 ): Promise<ReadableStream<Uint8Array>> {
   const query = topics ? `?topics=${topics.join(',')}` : '';
   const headers = { accept: 'text/event-stream', ...(last !== null && { 'last-event-id': last }) };
-  const response = await transport.once(new Request(`${baseUrl}/events${query}`, { headers, signal }));
+  const response = await transport.withoutRetry(
+    new Request(`${baseUrl}/events${query}`, { headers, signal }),
+  );
   if (!response.ok) throw await errorOf(response);
   if (!response.body) throw new NoAnswerError('an empty stream', response.status);
   return response.body;

@@ -23,8 +23,8 @@ export {
 } from './errors.js';
 export type { ErrorCode, ErrorDetail, PaymentError, SavingsError } from './errors.js';
 export type { EventOf, EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
-export { Follower } from './follow/follower.js';
-export type { FollowState } from './follow/follower.js';
+export { Follower } from './live/follower.js';
+export type { FollowState } from './live/follower.js';
 export type { ConnectionState } from './connection.js';
 export type { Observable } from './observable.js';
 export type { SessionEnd, SessionState } from './session.js';

@@ -88,7 +88,7 @@ export class Transport {
   }
 
   /** Sends once, and again only if the token has expired. For streams, which reconnect themselves. */
-  async once(input: Request): Promise<Response> {
+  async withoutRetry(input: Request): Promise<Response> {
     const token = await this.session.tokens.get();
     let outcome = await this.attempt(input, token);
     if (token && (await this.isRenewed(outcome, token, false)))

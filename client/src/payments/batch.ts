@@ -3,7 +3,7 @@ import { getTransactionReceipt } from 'viem/actions';
 import { TransactionDroppedError, TransactionRevertedError } from '../errors.js';
 import type { ContractCall } from '../types.js';
 import { wait } from '../wait.js';
-import { neverShownMs } from './follow.js';
+import { neverShownMs } from './track.js';
 import type { PaymentTrace } from './payment.js';
 import { depositOf } from './search.js';
 import type { Run } from './run.js';
@@ -64,7 +64,7 @@ export async function followBatch(
   call: ContractCall,
   trace: PaymentTrace,
 ): Promise<TransactionReceipt[]> {
-  const { reader } = run.ground;
+  const { reader } = run.chain;
   let announced: Hash | undefined;
   let knownAt = Date.now();
   for (;;) {
@@ -98,7 +98,7 @@ async function batchHashes(
   call: ContractCall,
   trace: PaymentTrace,
 ): Promise<Hash[] | 'unknown' | undefined> {
-  const { wallet, reader } = run.ground;
+  const { wallet, reader } = run.chain;
   const { account } = run.options;
   const byEvent = async (): Promise<Hash[] | undefined> => {
     const found = account && (await depositOf(reader, account, trace));
@@ -120,7 +120,7 @@ async function batchHashes(
 }
 
 async function canBatch(run: Run, account: Address): Promise<boolean> {
-  const chainId = numberToHex(run.ground.chainId);
+  const chainId = numberToHex(run.chain.chainId);
   try {
     const capabilities = await request<Capabilities>(run, 'wallet_getCapabilities', [account, [chainId]]);
     const { atomic } = { ...capabilities['0x0'], ...capabilities[chainId] };
@@ -132,6 +132,6 @@ async function canBatch(run: Run, account: Address): Promise<boolean> {
 }
 
 const request = async <T>(run: Run, method: string, params: unknown): Promise<T> => {
-  const answer: unknown = await run.ground.wallet!.request({ method, params } as never, { retryCount: 0 });
+  const answer: unknown = await run.chain.wallet!.request({ method, params } as never, { retryCount: 0 });
   return answer as T;
 };

@@ -9,7 +9,7 @@ import {
 import type { ClientConfig, ContractCall, PoolType } from '../types.js';
 import type { Payer } from '../wallet.js';
 import type { Spending } from './allowance.js';
-import { addressOf, changeChain, groundOf, payingAccount } from './ground.js';
+import { addressOf, changeChain, chainAccess, payingAccount } from './chain-access.js';
 
 const POOL = parseAbi(['function minimumDeposit() view returns (uint256)']);
 /** What an approval and a deposit take together, rounded up: about 46,000 and 180,000. */
@@ -88,7 +88,7 @@ export async function checkPayment(
     throw new ApiError('chain_unknown', 503, 'The chain is not known yet', [], undefined, undefined);
   const place = contract?.toLowerCase() ?? '';
   const spent = config.contractTokens[place] ?? token;
-  const { reader, wallet: client } = groundOf(wallet, chainId, config);
+  const { reader, wallet: client } = chainAccess(wallet, chainId, config);
   await changeChain(client!, chainId, config);
   const account = addressOf(await payingAccount(client!, signedIn));
   const units = BigInt(amount);

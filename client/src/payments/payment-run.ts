@@ -5,12 +5,12 @@ import type { Api, ClientConfig, ContractCall } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { followBatch } from './batch.js';
-import { addressOf, groundOf } from './ground.js';
+import { addressOf, chainAccess } from './chain-access.js';
 import { callsOf } from './kinds.js';
 import { type Payment, isLastStep, isSent, depositIdOf } from './payment.js';
 import { type Progress, Run, type SendOptions } from './run.js';
 import { sendWith } from './send.js';
-import type { Teller } from './teller.js';
+import type { HashReporter } from './hash-reporter.js';
 
 export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   wallet?: Payer;
@@ -18,7 +18,7 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   api: Api;
   config: ClientConfig;
   abi: () => Promise<Abi>;
-  teller: Teller;
+  reporter: HashReporter;
   onChange: (payment: Payment) => Promise<void>;
   /** Changes the payment unless it was removed from the list. */
   whileListed: (change: Partial<Payment>) => Promise<void>;
@@ -31,7 +31,7 @@ const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transac
 
 /** Carries a payment out, or the rest of it, and tells of each of its states. */
 export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {
-  const { signal, teller, onChange, whileListed } = options;
+  const { signal, reporter, onChange, whileListed } = options;
   const depositId = depositIdOf(from);
   let payment = from;
   const change = async (changed: Partial<Payment>): Promise<void> => {
@@ -45,7 +45,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     const { hash } = payment;
     if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
-    void teller.sent(depositId, hash).then((knows) => {
+    void reporter.sent(depositId, hash).then((knows) => {
       if (!knows) return undefined;
       // What is written of the payment from now on says so, too.
       payment = { ...payment, told: hash };
@@ -65,7 +65,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     } else {
       await change({ state: 'failed', failure: { code, message: (error as Error).message } });
       if (depositId !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
-        void teller.takeBack(depositId, payment.hash);
+        void reporter.takeBack(depositId, payment.hash);
     }
     throw error;
   }
@@ -78,7 +78,7 @@ async function send(
   const { hash, trace, account } = payment;
   const { onChange: _, ...rest } = options;
   const run = (chainId: number): Run =>
-    new Run(groundOf(wallet, chainId, config), { ...rest, config, account, onLate: options.tell });
+    new Run(chainAccess(wallet, chainId, config), { ...rest, config, account, onLate: options.tell });
   if (trace && isSent(payment)) {
     const sent = run(trace.chainId);
     if (!hash) return followBatch(sent, callOf(payment), trace);
@@ -130,7 +130,7 @@ export async function untilSeen(
       const isApplied = (applied ?? -1) >= block;
       if (isApplied && (id === undefined || !(await isPending(context.api, id)))) return 'done';
       if (id === undefined) continue;
-      const { reader } = groundOf(context.wallet, trace!.chainId, context.config);
+      const { reader } = chainAccess(context.wallet, trace!.chainId, context.config);
       await getTransactionReceipt(reader, { hash: hash! });
     } catch (error) {
       if (error instanceof TransactionReceiptNotFoundError) return 'sent';

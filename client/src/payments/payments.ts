@@ -7,8 +7,8 @@ import type { TokenStore } from '../tokens.js';
 import type { Api, ClientConfig } from '../types.js';
 import type { Payer } from '../wallet.js';
 import { abiOf } from './contract-errors.js';
-import { changeChain, groundOf } from './ground.js';
-import { Listed, signedInAccount } from './listed.js';
+import { changeChain, chainAccess } from './chain-access.js';
+import { PaymentList, signedInAccount } from './payment-list.js';
 import type { PaymentRequest } from './kinds.js';
 import { exclusively, heldBy } from './lock.js';
 import {
@@ -24,7 +24,7 @@ import {
 import { carryOut, submittedHash, untilSeen } from './payment-run.js';
 import { sentHash } from './search.js';
 import type { SendOptions } from './run.js';
-import { Teller } from './teller.js';
+import { HashReporter } from './hash-reporter.js';
 
 export interface PaymentContext {
   readonly api: Api;
@@ -49,9 +49,9 @@ export class Payments implements Observable<readonly Payment[]> {
   /** Payments whose arrival is being polled, so that each is polled only once. */
   private readonly settling = new Set<string>();
   private readonly running = new Map<string, Running>();
-  private readonly listed: Listed;
+  private readonly entries: PaymentList;
   private readonly held: Set<string>;
-  private readonly teller: Teller;
+  private readonly reporter: HashReporter;
   private readonly abi: () => Promise<Abi>;
 
   constructor(
@@ -59,20 +59,20 @@ export class Payments implements Observable<readonly Payment[]> {
     private readonly store: PaymentStore,
     private readonly locks: TabLocks | undefined,
   ) {
-    this.teller = new Teller(context.api);
+    this.reporter = new HashReporter(context.api);
     this.abi = abiOf(context.api);
     this.held = heldBy(store);
-    this.listed = new Listed(store, context.tokens, context.session);
+    this.entries = new PaymentList(store, context.tokens, context.session);
   }
 
   /** The list as this page knows it: empty until it was read for the first time, by `subscribe` or `list`. */
   get state(): readonly Payment[] {
-    return this.listed.state;
+    return this.entries.state;
   }
 
   /** Of the account that is signed in, newest first. */
   list(): Promise<readonly Payment[]> {
-    return this.listed.list();
+    return this.entries.list();
   }
 
   /** Calls back with the list, now and whenever it changes, in other tabs too. Returns a function that ends it. */
@@ -82,7 +82,7 @@ export class Payments implements Observable<readonly Payment[]> {
       for (const each of list)
         if (each.state === 'done' && !each.arrived) void this.settle(each, undefined).catch(() => undefined);
     });
-    return this.listed.subscribe(listener);
+    return this.entries.subscribe(listener);
   };
 
   /** Pays, and keeps what it sent: an announced deposit until the service has seen it. Behind `client.pay` and the like. */
@@ -105,7 +105,7 @@ export class Payments implements Observable<readonly Payment[]> {
     });
     // Nothing else has the lock of a payment without a deposit.
     if (receipts || depositId === undefined) return receipts!;
-    const known = await this.listed.paymentOf(depositId);
+    const known = await this.entries.paymentOf(depositId);
     const hash = known?.hash ?? (await submittedHash(this.context.api, depositId));
     throw new DepositSubmittedError(depositId, hash);
   }
@@ -116,11 +116,11 @@ export class Payments implements Observable<readonly Payment[]> {
    * @throws as the payment itself
    */
   async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
-    const known = await this.listed.find(id);
+    const known = await this.entries.find(id);
     if (!known) throw new PaymentUnknownError(id);
     const receipts = await exclusively(this.locks, this.held, lockOf(known), async () => {
       // Another tab may have gone on with it until now.
-      const payment = (await this.listed.find(id)) ?? known;
+      const payment = (await this.entries.find(id)) ?? known;
       return this.run((await this.sentOf(payment, options.wallet)) ?? payment, options);
     });
     if (!receipts) throw new DepositSubmittedError(depositIdOf(known) ?? id, known.hash);
@@ -134,7 +134,7 @@ export class Payments implements Observable<readonly Payment[]> {
    */
   async cancel(id: string): Promise<boolean> {
     let cancelled = false;
-    await this.listed.change(id, (stored) => {
+    await this.entries.change(id, (stored) => {
       cancelled = stored !== undefined && isUnderWay(stored) && !isSent(stored);
       return cancelled ? { ...stored!, state: 'cancelled' } : undefined;
     });
@@ -144,12 +144,12 @@ export class Payments implements Observable<readonly Payment[]> {
 
   /** Removes a payment from the list. What was sent stays sent, and a deposit is still not paid twice. */
   async dismiss(id: string): Promise<void> {
-    const payment = await this.listed.find(id);
+    const payment = await this.entries.find(id);
     if (!payment) return;
     // The wallet may have sent it, or may do so later: before it is paid again, the chain is looked at.
     const isOpen = depositIdOf(payment) !== undefined && isLastStep(payment) && payment.state !== 'done';
-    if (isOpen) await this.listed.change(id, (stored) => stored && { ...stored, dismissed: true });
-    else await this.listed.remove(id);
+    if (isOpen) await this.entries.change(id, (stored) => stored && { ...stored, dismissed: true });
+    else await this.entries.remove(id);
   }
 
   /** To be called when the service is known to have seen the deposit, as by its event. `resume` finds out by itself. */
@@ -176,10 +176,10 @@ export class Payments implements Observable<readonly Payment[]> {
         api: this.context.api,
         config: await this.context.config(),
         abi: this.abi,
-        teller: this.teller,
+        reporter: this.reporter,
         onChange: async (payment) => {
           const counts = !running.begun || isSent(payment) || isOver(payment);
-          await this.listed.change(from.id, (stored) => {
+          await this.entries.change(from.id, (stored) => {
             const isCancelled = !counts && stored?.state === 'cancelled';
             if (isCancelled) end.abort(cancellation());
             return isCancelled ? undefined : payment;
@@ -193,7 +193,7 @@ export class Payments implements Observable<readonly Payment[]> {
           if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(payment, options.wallet);
         },
         whileListed: (change) =>
-          this.listed.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
+          this.entries.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
       });
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -204,20 +204,20 @@ export class Payments implements Observable<readonly Payment[]> {
 
   /** Another tab may have cancelled it. */
   private async stopIfCancelled(running: Running): Promise<void> {
-    const stored = await this.listed.find(running.payment.id);
+    const stored = await this.entries.find(running.payment.id);
     if (running.begun && stored?.state === 'cancelled' && !isSent(running.payment))
       running.end.abort(cancellation());
   }
 
   /** @throws DepositSubmittedError if an earlier payment of the deposit was sent, or may have been */
   private async notSent(depositId: string, wallet: Payer): Promise<void> {
-    const before = await this.listed.paymentOf(depositId);
+    const before = await this.entries.paymentOf(depositId);
     if (before) {
       const sent = await this.sentOf(before, wallet);
       if (sent) throw new DepositSubmittedError(depositId, sent.hash);
       await this.store.remove(before.id);
     }
-    await this.teller.settled(depositId, TAKE_BACK_MS);
+    await this.reporter.settled(depositId, TAKE_BACK_MS);
   }
 
   /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
@@ -227,7 +227,7 @@ export class Payments implements Observable<readonly Payment[]> {
     if (isSent(payment)) return payment;
     // The wallet was asked, and the answer was not heard: the page was left meanwhile.
     const config = await this.context.config();
-    const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);
+    const { reader, wallet: client } = chainAccess(wallet, trace.chainId, config);
     if (client) await changeChain(client, trace.chainId, config);
     const hash = await sentHash(reader, account, trace, payment);
     if (!hash) return undefined;
@@ -240,7 +240,7 @@ export class Payments implements Observable<readonly Payment[]> {
       dismissed: undefined,
     } as const;
     const sent = { ...payment, ...now };
-    await this.listed.change(payment.id, () => sent);
+    await this.entries.change(payment.id, () => sent);
     return sent;
   }
 
@@ -252,7 +252,7 @@ export class Payments implements Observable<readonly Payment[]> {
     this.settling.add(key);
     try {
       const { api } = this.context;
-      const now = (): Promise<Payment | undefined> => this.listed.find(id);
+      const now = (): Promise<Payment | undefined> => this.entries.find(id);
       const next = await untilSeen(payment, { api, wallet, config: await this.context.config(), now });
       if (next) await this.after(payment, next);
       if (next === 'sent') this.goOn(payment, wallet);
@@ -263,7 +263,7 @@ export class Payments implements Observable<readonly Payment[]> {
 
   /** Sets the state of a payment that is on the chain, if it is still the same. */
   private after(payment: Payment, state: 'done' | 'sent'): Promise<void> {
-    return this.listed.change(payment.id, (stored) =>
+    return this.entries.change(payment.id, (stored) =>
       stored?.state === payment.state && stored.hash === payment.hash
         ? { ...stored, state, arrived: state === 'done' || undefined }
         : undefined,

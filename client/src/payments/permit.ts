@@ -18,7 +18,7 @@ import {
 import { getBlock, getCode, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import type { Spending } from './allowance.js';
-import { addressOf } from './ground.js';
+import { addressOf } from './chain-access.js';
 import type { Run } from './run.js';
 import { lacksMethod } from './wallet-errors.js';
 
@@ -62,7 +62,7 @@ export async function withPermit(
   call: ContractCall,
   { token, spender, amount: value }: Spending,
 ): Promise<ContractCall | undefined> {
-  const { reader, wallet } = run.ground;
+  const { reader, wallet } = run.chain;
   const owner = addressOf(account);
   const encode = permitted(call);
   if (!encode || !isAddressEqual(spender, call.to as Address)) return undefined;
@@ -133,7 +133,7 @@ function permitted(call: ContractCall): { selector: Hex; with: (signed: Signed) 
  * that the token refuses would be asked for in vain.
  */
 async function permitDomain(
-  { ground: { reader, chainId } }: Run,
+  { chain: { reader, chainId } }: Run,
   owner: Address,
   token: Address,
   selector: Hex,

@@ -4,8 +4,8 @@ import { ContractError, TransactionRevertedError } from '../errors.js';
 import type { ClientConfig, ContractCall } from '../types.js';
 import { untilAborted } from '../wait.js';
 import { contractErrorOf } from './contract-errors.js';
-import { follow } from './follow.js';
-import { type Ground, addressOf, changeChain, payingAccount } from './ground.js';
+import { track } from './track.js';
+import { type ChainAccess, addressOf, changeChain, payingAccount } from './chain-access.js';
 import { type Payment, type PaymentStep, type PaymentTrace, isLastStep } from './payment.js';
 import { isRevert } from './wallet-errors.js';
 
@@ -50,13 +50,13 @@ export interface RunOptions extends SendOptions {
 /** What the wallet is asked for within a payment, and how its transactions are followed. */
 export class Run {
   constructor(
-    readonly ground: Ground,
+    readonly chain: ChainAccess,
     readonly options: RunOptions,
   ) {}
 
   /** Checked before each call: a person may change account and chain in the wallet while a payment runs. */
   async account(): Promise<Account | Address> {
-    const { wallet, chainId } = this.ground;
+    const { wallet, chainId } = this.chain;
     if (!wallet) throw new Error('a payment that is not sent yet needs a wallet');
     await this.within(changeChain(wallet, chainId, this.options.config));
     return this.within(payingAccount(wallet, this.options.account));
@@ -68,7 +68,7 @@ export class Run {
     const trace = await this.traceOf(call, addressOf(account));
     const step: PaymentStep = call.name;
     const request = (): Promise<Hash> =>
-      this.ground.wallet!.sendTransaction({
+      this.chain.wallet!.sendTransaction({
         account,
         // Checked above; otherwise viem would need a full description of the chain.
         chain: null,
@@ -89,8 +89,8 @@ export class Run {
     trace: PaymentTrace,
   ): Promise<TransactionReceipt> {
     const step = call.name as PaymentStep;
-    const receipt = await follow(
-      this.ground,
+    const receipt = await track(
+      this.chain,
       { call, from, hash: sent, trace },
       {
         signal: this.options.signal,
@@ -135,7 +135,7 @@ export class Run {
   async simulate(call: ContractCall, account: Account | Address): Promise<void> {
     try {
       await this.within(
-        callChain(this.ground.reader, {
+        callChain(this.chain.reader, {
           account,
           to: call.to as Address,
           data: call.data as Hash,
@@ -162,7 +162,7 @@ export class Run {
     { chainId, to, data }: Pick<ContractCall, 'chainId' | 'to' | 'data'>,
     from: Address,
   ): Promise<PaymentTrace> {
-    const { reader } = this.ground;
+    const { reader } = this.chain;
     const [fromBlock, nonce] = await this.within(
       Promise.all([
         getBlockNumber(reader, { cacheTime: 0 }),

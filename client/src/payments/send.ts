@@ -5,7 +5,7 @@ import type { Payer } from '../wallet.js';
 import { type Spending, allowanceOf, approvals, spendingOf } from './allowance.js';
 import { sendBatch } from './batch.js';
 import { PAYMENT_GAS, checkFunds, gasOf } from './check.js';
-import { addressOf, groundOf } from './ground.js';
+import { addressOf, chainAccess } from './chain-access.js';
 import { withPermit } from './permit.js';
 import { Run, type RunOptions } from './run.js';
 
@@ -21,7 +21,7 @@ export async function sendCalls(
   wallet: Payer,
   options: RunOptions = {},
 ): Promise<TransactionReceipt[]> {
-  return sendWith(new Run(groundOf(wallet, calls[0].chainId, options.config), options), calls);
+  return sendWith(new Run(chainAccess(wallet, calls[0].chainId, options.config), options), calls);
 }
 
 /** The same with a run that is begun already. */
@@ -31,7 +31,7 @@ export async function sendWith(run: Run, calls: readonly ContractCall[]): Promis
   const spending = approval && spendingOf(approval);
   await run.tell({ state: 'checking', ...(spending && { cost: `${spending.amount}` }) });
   const account = await run.account();
-  const { reader } = run.ground;
+  const { reader } = run.chain;
   const owner = addressOf(account);
   const isAllowed = !spending || (await allowanceOf(reader, owner, spending)) >= spending.amount;
   await checkFunds(reader, owner, spending, isAllowed ? await gasOf(reader, owner, final) : PAYMENT_GAS);
@@ -49,7 +49,7 @@ export async function sendWith(run: Run, calls: readonly ContractCall[]): Promis
 
 /** Nodes behind one address may differ by a block: the approval is mined, and this one has not seen it. */
 async function untilAllowed(run: Run, spending: Spending, account: Address): Promise<void> {
-  const { reader } = run.ground;
+  const { reader } = run.chain;
   for (let attempt = 0; attempt < 5; attempt++) {
     if ((await run.within(allowanceOf(reader, account, spending))) >= spending.amount) return;
     await wait(reader.pollingInterval, run.options.signal);

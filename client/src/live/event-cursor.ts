@@ -8,7 +8,7 @@ const DIGITS = 12;
  * As text it is the event's id, then `~` and the rows in hexadecimal digits: for each by how much its transaction is
  * greater than that of the row before, and its position.
  */
-export class Place {
+export class EventCursor {
   private readonly id: string;
   private readonly suffix: string;
   private readonly rows: ReadonlySet<string>;
@@ -37,7 +37,7 @@ export class Place {
     return event + (isPast ? '' : this.suffix);
   }
 
-  isBefore(other: Place): boolean {
+  isBefore(other: EventCursor): boolean {
     return this.id < other.id;
   }
 }

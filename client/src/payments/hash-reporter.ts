@@ -7,10 +7,10 @@ const FIRST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 60_000;
 
 /**
- * Tells the service which transaction pays a deposit, in the background until it knows: then all devices show it, and
+ * Reports to the service which transaction pays a deposit, in the background until it knows: then all devices show it, and
  * none offers to pay again. A payment never waits for that, and never fails because of it.
  */
-export class Teller {
+export class HashReporter {
   /** By deposit: the newest that there is to tell. */
   private readonly newest = new Map<string, Promise<boolean>>();
 

@@ -6,7 +6,7 @@ import type { TokenStore } from './tokens.js';
 type Message = SessionMessage | { readonly kind: 'paused'; readonly pause: Pause };
 
 /** What all tabs on one service have in common, whoever has signed in: limits count by the machine. */
-export class ServiceLine {
+export class SharedState {
   readonly session: Session;
   readonly connection: Connection;
   private readonly line: TabLine<Message>;

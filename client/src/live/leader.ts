@@ -1,7 +1,7 @@
 import type { Connection } from '../connection.js';
 import { isSavingsError } from '../errors.js';
 import type { SavingsEvent, StreamOptions } from '../events.js';
-import { Picture } from './picture.js';
+import { StartState } from './start-state.js';
 import { Reader } from './reader.js';
 import type { Start } from '../types.js';
 import { wait } from '../wait.js';
@@ -38,7 +38,7 @@ const STREAM_AGAIN_MS = 300_000;
 
 /** Reads, and follows the stream from exactly there, for all tabs of an account. */
 export class Leader {
-  private readonly picture: Picture;
+  private readonly state: StartState;
   private readonly reader: Reader;
   private begin = (): void => undefined;
   /** The stream needs a place from which to go on. */
@@ -53,8 +53,8 @@ export class Leader {
     private readonly audience: Audience,
     known: Shared,
   ) {
-    this.picture = new Picture(known.data);
-    this.picture.isStale = known.stale;
+    this.state = new StartState(known.data);
+    this.state.isStale = known.stale;
     this.reader = new Reader(
       () => this.read(),
       () => connection.state.pausedUntil,
@@ -72,10 +72,10 @@ export class Leader {
     this.signal = signal;
     // What the service did not answer it may answer now.
     const unsubscribe = this.connection.subscribe(({ unreachable }) => {
-      if (!unreachable && this.picture.isStale) this.reader.soon();
+      if (!unreachable && this.state.isStale) this.reader.soon();
     });
     try {
-      if (this.picture.isStale) this.reader.want();
+      if (this.state.isStale) this.reader.want();
       await Promise.all([this.stream(signal), this.poll(signal)]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -86,13 +86,13 @@ export class Leader {
   }
 
   private async read(): Promise<boolean> {
-    const { picture, signal } = this;
-    const { reading } = picture;
+    const { state, signal } = this;
+    const { reading } = state;
     try {
-      const used = picture.answer(await this.sources.start(signal), reading);
-      this.audience.share({ data: picture.start, stale: picture.isStale, error: null });
+      const used = state.answer(await this.sources.start(signal), reading);
+      this.audience.share({ data: state.start, stale: state.isStale, error: null });
       if (used) this.begin();
-      return used && !picture.isStale;
+      return used && !state.isStale;
     } catch (error) {
       if (signal.aborted) return true;
       const { message } = error as Error;
@@ -108,7 +108,7 @@ export class Leader {
       try {
         const events = this.sources.events({
           signal,
-          lastEventId: this.picture.start?.cursor,
+          lastEventId: this.state.start?.cursor,
           onAlive: () => this.live(true),
           onDisconnected: () => this.live(false),
         });
@@ -123,11 +123,11 @@ export class Leader {
   }
 
   private happen(event: SavingsEvent): void {
-    const { picture } = this;
-    if (event.topic === 'reload') picture.reload(event.id);
-    else picture.take(event);
-    this.audience.share({ data: picture.start, stale: picture.isStale });
-    if (picture.isStale) this.reader.want();
+    const { state } = this;
+    if (event.topic === 'reload') state.reload(event.id);
+    else state.take(event);
+    this.audience.share({ data: state.start, stale: state.isStale });
+    if (state.isStale) this.reader.want();
     this.audience.emit(event);
   }
 

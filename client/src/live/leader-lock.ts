@@ -5,7 +5,7 @@ import type { TabTools } from '../tabs.js';
  * A tab that the browser has frozen keeps it; then `take` takes it away. Without locks, or without a line to the others,
  * every tab leads for itself.
  */
-export class Seat {
+export class LeaderLock {
   private turn = new AbortController();
   private takes = false;
 
@@ -20,7 +20,7 @@ export class Seat {
     return this.tools.locks !== undefined && this.tools.channel !== undefined;
   }
 
-  /** Waits for the seat, again and again until the signal aborts. */
+  /** Waits for the lock, again and again until the signal aborts. */
   async hold(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const ended = new AbortController();
@@ -30,7 +30,7 @@ export class Seat {
         if (!signal.aborted) await this.lead(ended.signal);
       };
       try {
-        await this.sit(lead, signal);
+        await this.acquire(lead, signal);
       } catch {
         // Another tab took it, or `take` was called: wait for it once more.
       } finally {
@@ -40,13 +40,13 @@ export class Seat {
     }
   }
 
-  /** Takes the seat from the tab that has it. */
+  /** Takes the lock from the tab that has it. */
   take(): void {
     this.takes = true;
     this.turn.abort();
   }
 
-  private async sit(lead: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  private async acquire(lead: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { locks } = this.tools;
     if (!locks || !this.isShared) return lead();
     const { takes } = this;

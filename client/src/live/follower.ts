@@ -1,8 +1,8 @@
 import type { SavingsEvent } from '../events.js';
 import { Leader, type Shared, type Sources } from './leader.js';
 import { type Observable, Subject } from '../observable.js';
-import { Seat } from './seat.js';
-import type { ServiceLine } from '../service-line.js';
+import { LeaderLock } from './leader-lock.js';
+import type { SharedState } from '../shared-state.js';
 import { type TabLine, type TabTools, lineName, openLine } from '../tabs.js';
 import type { Start } from '../types.js';
 import { wait } from '../wait.js';
@@ -41,7 +41,7 @@ export class Follower implements Observable<FollowState> {
   private readonly subject: Subject<FollowState>;
   private readonly eventListeners = new Set<(event: SavingsEvent) => void>();
   private readonly address: string | null;
-  private readonly seat: Seat;
+  private readonly lock: LeaderLock;
   private readonly stops: (() => void)[] = [];
   private line: TabLine<Message> | undefined;
   private shared = EMPTY;
@@ -55,7 +55,7 @@ export class Follower implements Observable<FollowState> {
   readonly subscribe: Observable<FollowState>['subscribe'];
 
   constructor(
-    private readonly service: ServiceLine,
+    private readonly service: SharedState,
     private readonly sources: Sources,
   ) {
     const { session, connection, tabs } = service;
@@ -67,7 +67,7 @@ export class Follower implements Observable<FollowState> {
     this.address = session.state.address;
     // Tabs of another account, or on another service, must not hear it. Without an address nobody does.
     const shared = this.address === null ? { ...tabs, channel: undefined } : tabs;
-    this.seat = new Seat(shared, this.name, (signal) => this.lead(signal));
+    this.lock = new LeaderLock(shared, this.name, (signal) => this.lead(signal));
     this.stops.push(
       session.subscribe(({ address }) => void (address !== this.address && this.end())),
       connection.subscribe(() => this.show()),
@@ -148,9 +148,9 @@ export class Follower implements Observable<FollowState> {
   private enter(): void {
     if (!this.present.signal.aborted || this.subject.state.ended) return;
     this.present = new AbortController();
-    if (this.seat.isShared)
+    if (this.lock.isShared)
       this.line = openLine<Message>(this.service.tabs, this.name, (message) => this.hear(message));
-    void this.seat.hold(this.present.signal);
+    void this.lock.hold(this.present.signal);
     this.look();
   }
 
@@ -189,7 +189,7 @@ export class Follower implements Observable<FollowState> {
     const { signal } = this.present;
     const jitterMs = Math.random() * 1_000;
     void wait(LEADER_MS + jitterMs, signal).then(
-      () => void (this.heardAt < askedAt && !this.leading && this.seat.take()),
+      () => void (this.heardAt < askedAt && !this.leading && this.lock.take()),
       () => undefined,
     );
   }

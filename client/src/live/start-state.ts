@@ -1,6 +1,6 @@
 import { applied } from './applied.js';
 import type { EventPayload } from '../events.js';
-import { Place } from './place.js';
+import { EventCursor } from './event-cursor.js';
 import type { Start } from '../types.js';
 
 /** More events than these are not kept between two reads. */
@@ -10,16 +10,16 @@ const MOST_REFUSED = 3;
 
 /**
  * What was read, with everything that has happened since. Events after the last read are kept: an answer may come from
- * a replica that is behind, and then they happen to it once more. `cursor` of the picture is always the last event
+ * a replica that is behind, and then they happen to it once more. `cursor` of the state is always the last event
  * that it contains.
  */
-export class Picture {
+export class StartState {
   private log: EventPayload[] = [];
   /** The log has all events after this one. */
-  private logFrom = new Place('');
-  private place = new Place('');
+  private logFrom = new EventCursor('');
+  private cursor = new EventCursor('');
   private last = '';
-  /** After a reload events are kept, but nothing is told of a picture that lacks others. */
+  /** After a reload events are kept, but nothing is told of a state that lacks others. */
   private isWhole = true;
   private epoch = 0;
   private refused = 0;
@@ -27,7 +27,7 @@ export class Picture {
   isStale = false;
 
   constructor(public start: Start | null = null) {
-    this.logFrom = this.place = new Place(start?.cursor ?? '');
+    this.logFrom = this.cursor = new EventCursor(start?.cursor ?? '');
   }
 
   /** What an answer has to be taken with. */
@@ -35,21 +35,21 @@ export class Picture {
     return this.epoch;
   }
 
-  /** An event of the stream, in its order. One that the picture contains already changes nothing. */
+  /** An event of the stream, in its order. One that the state contains already changes nothing. */
   take(event: EventPayload): void {
     if (event.id <= this.last) return;
     this.last = event.id;
     this.log.push(event);
-    if (this.log.length > MOST_LOGGED) this.logFrom = new Place(this.log.shift()!.id);
+    if (this.log.length > MOST_LOGGED) this.logFrom = new EventCursor(this.log.shift()!.id);
     this.apply(event);
   }
 
-  /** Events are missing. Those that follow come after this place. */
-  reload(place: string | null): void {
+  /** Events are missing. Those that follow come after this cursor. */
+  reload(cursor: string | null): void {
     this.epoch++;
     this.log = [];
-    this.last = place ?? '';
-    this.logFrom = new Place(this.last);
+    this.last = cursor ?? '';
+    this.logFrom = new EventCursor(this.last);
     this.isWhole = false;
     this.isStale = true;
   }
@@ -60,25 +60,25 @@ export class Picture {
    * @returns whether it was of use: not if events after it are no longer known
    */
   answer(start: Start, reading: number): boolean {
-    const place = new Place(start.cursor);
+    const cursor = new EventCursor(start.cursor);
     if (reading !== this.epoch) return false;
-    if (place.isBefore(this.logFrom) && ++this.refused < MOST_REFUSED) return false;
+    if (cursor.isBefore(this.logFrom) && ++this.refused < MOST_REFUSED) return false;
     this.refused = 0;
     this.start = start;
-    this.logFrom = this.place = place;
+    this.logFrom = this.cursor = cursor;
     this.isWhole = true;
     this.isStale = false;
-    this.log = this.log.filter(({ id }) => !place.has(id));
+    this.log = this.log.filter(({ id }) => !cursor.has(id));
     for (const event of this.log) this.apply(event);
     return true;
   }
 
   private apply(event: EventPayload): void {
-    if (!this.start || !this.isWhole || this.place.has(event.id)) return;
+    if (!this.start || !this.isWhole || this.cursor.has(event.id)) return;
     const next = applied(this.start, event);
     if (!next) this.isStale = true;
-    const cursor = this.place.after(event.id);
-    this.place = new Place(cursor);
+    const cursor = this.cursor.after(event.id);
+    this.cursor = new EventCursor(cursor);
     this.start = { ...(next ?? this.start), cursor };
   }
 }

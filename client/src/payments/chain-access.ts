@@ -16,8 +16,8 @@ import type { ClientConfig } from '../types.js';
 import { type Payer, isWalletClient } from '../wallet.js';
 import { isUnknownChain, lacksMethod } from './wallet-errors.js';
 
-/** The wallet and the chain that a payment stands on. */
-export interface Ground {
+/** A payment's wallet, and how it reads the chain. */
+export interface ChainAccess {
   readonly chainId: number;
   /** Reads the chain: by the wallet, or by a public node where the wallet cannot or is on another chain. */
   readonly reader: Client;
@@ -29,7 +29,7 @@ export interface Ground {
 const POLLING_MS = 2_000;
 
 /** Does not ask the wallet for anything yet. */
-export function groundOf(wallet: Payer | undefined, chainId: number, config?: ClientConfig): Ground {
+export function chainAccess(wallet: Payer | undefined, chainId: number, config?: ClientConfig): ChainAccess {
   // Without retries: a request of which the outcome is unknown may have asked the person already.
   const client =
     wallet &&

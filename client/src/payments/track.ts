@@ -14,7 +14,7 @@ import {
 } from '../errors.js';
 import type { ContractCall } from '../types.js';
 import { untilAborted, wait } from '../wait.js';
-import { type Ground, isContract } from './ground.js';
+import { type ChainAccess, isContract } from './chain-access.js';
 import type { PaymentTrace } from './payment.js';
 import { type Found, depositOf, isSameCall, sameCallSince, withNonce } from './search.js';
 import { lacksMethod } from './wallet-errors.js';
@@ -26,14 +26,14 @@ const NEVER_SHOWN = 15;
 /** How long the client looks for a transaction or batch that no node and no wallet has shown, in milliseconds. */
 export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => droppedAfterMs * NEVER_SHOWN;
 
-export interface Followed {
+export interface Tracked {
   call: Pick<ContractCall, 'name'>;
   from: Address;
   hash: Hash;
   trace: PaymentTrace;
 }
 
-export interface FollowOptions {
+export interface TrackOptions {
   signal?: AbortSignal;
   droppedAfterMs?: number;
   onFound?: (found: { hash: Hash; trace: PaymentTrace; attention?: 'account' | 'chain' }) => Promise<void>;
@@ -46,20 +46,20 @@ export interface FollowOptions {
  * in which it notices, and takes a cancelled transaction for a mined one.
  * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, or the signal's reason
  */
-export async function follow(
-  ground: Ground,
-  followed: Followed,
-  options: FollowOptions,
+export async function track(
+  chain: ChainAccess,
+  tracked: Tracked,
+  options: TrackOptions,
 ): Promise<TransactionReceipt> {
-  const follower = new TransactionFollower(ground, followed, options);
+  const tracker = new TransactionTracker(chain, tracked, options);
   for (;;) {
-    const receipt = await untilAborted(follower.look(), options.signal);
+    const receipt = await untilAborted(tracker.look(), options.signal);
     if (receipt) return receipt;
-    await wait(ground.reader.pollingInterval, options.signal);
+    await wait(chain.reader.pollingInterval, options.signal);
   }
 }
 
-class TransactionFollower {
+class TransactionTracker {
   private hash: Hash;
   private trace: PaymentTrace;
   private knownAt = Date.now();
@@ -69,19 +69,19 @@ class TransactionFollower {
   private lookedAt?: number;
 
   constructor(
-    private readonly ground: Ground,
-    private readonly followed: Followed,
-    private readonly options: FollowOptions,
+    private readonly chain: ChainAccess,
+    private readonly tracked: Tracked,
+    private readonly options: TrackOptions,
   ) {
-    this.hash = followed.hash;
-    this.trace = followed.trace;
+    this.hash = tracked.hash;
+    this.trace = tracked.trace;
   }
 
   /** Looks once. */
   async look(): Promise<TransactionReceipt | undefined> {
     try {
       const receipt = await this.receipt();
-      const attention = receipt ? undefined : this.ground.attention(this.followed.from);
+      const attention = receipt ? undefined : this.chain.attention(this.tracked.from);
       await this.notice(await attention?.catch(() => undefined));
       if (receipt) return receipt;
       await this.lookForOthers();
@@ -95,14 +95,14 @@ class TransactionFollower {
   }
 
   private async receipt(): Promise<TransactionReceipt | undefined> {
-    return getTransactionReceipt(this.ground.reader, { hash: this.hash }).catch(
+    return getTransactionReceipt(this.chain.reader, { hash: this.hash }).catch(
       unless(TransactionReceiptNotFoundError),
     );
   }
 
   private async lookForOthers(): Promise<void> {
-    const { reader } = this.ground;
-    const { from } = this.followed;
+    const { reader } = this.chain;
+    const { from } = this.tracked;
     const known = await getTransaction(reader, { hash: this.hash }).catch((error: unknown) => {
       if (!lacksMethod(error)) return unless(TransactionNotFoundError)(error);
     });
@@ -127,7 +127,7 @@ class TransactionFollower {
         patienceMs = neverShownMs(droppedAfterMs);
       }
     if (Date.now() - this.knownAt > patienceMs)
-      throw new TransactionDroppedError(this.followed.call.name, this.hash);
+      throw new TransactionDroppedError(this.tracked.call.name, this.hash);
   }
 
   /**
@@ -135,8 +135,8 @@ class TransactionFollower {
    * @returns whether the node showed what it is
    */
   private async lookAtNonce(): Promise<boolean> {
-    const { reader } = this.ground;
-    const { from, call } = this.followed;
+    const { reader } = this.chain;
+    const { from, call } = this.tracked;
     const { nonce, shown } = this.trace;
     if (!shown) {
       // Without its exact nonce only the same call can be told apart from what was sent before.

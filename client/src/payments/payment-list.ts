@@ -6,7 +6,7 @@ import { type Payment, type PaymentStore, depositIdOf } from './payment.js';
 type Listener = (payments: readonly Payment[]) => void;
 
 /** The payments of the store, of which those of the account that is signed in are listed. */
-export class Listed {
+export class PaymentList {
   private readonly listeners = new Set<Listener>();
   private turn: Promise<unknown> = Promise.resolve();
   private current: readonly Payment[] = [];

@@ -23,7 +23,7 @@ export async function generated(ask: Ask): Promise<Map<string, string>> {
     ['.env.example', envExample()],
     ['bench/RESULTS.md', figures()],
     inDocument('docs/configuration.md', 'settings', settingTables()),
-    inDocument('docs/endpoints.md', 'endpoints', endpointTables()),
+    inDocument('docs/endpoints.md', 'endpoints', await endpointTables()),
     inDocument('docs/ledger.md', 'schema', await schemaMap(ask)),
     ...(await queries()),
   ]);

@@ -1,5 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { handlers } from './handlers';
 import { table } from './markdown';
 
 const ROOT = path.join(__dirname, '../..');
@@ -17,16 +18,17 @@ interface Document {
   components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 }
 
-/** The tables of docs/endpoints.md, from openapi.json: each endpoint, and the file that answers it. */
-export function endpointTables(): string {
+/** The tables of docs/endpoints.md, from openapi.json: each endpoint, the file that answers it, and its statements. */
+export async function endpointTables(): Promise<string> {
   const document = JSON.parse(readFileSync(path.join(ROOT, 'openapi.json'), 'utf8')) as Document;
-  const files = controllers();
+  const byId = await handlers();
   const byTag = new Map<string, string[][]>();
   for (const [url, methods] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(methods)) {
       const { operationId, summary, tags, security = [] } = operation;
-      const file = files.get(operationId.split('_')[0]);
-      if (!file) throw new Error(`no controller is called as ${operationId} begins`);
+      const handler = byId.get(operationId);
+      if (!handler) throw new Error(`no controller has a method for ${operationId}`);
+      const { file, statements } = handler;
       const name = `\`${method.toUpperCase()} ${url.replaceAll(/\{(\w+)\}/g, ':$1')}\``;
       const rows = byTag.get(tags[0]) ?? [];
       byTag.set(tags[0], rows);
@@ -35,10 +37,14 @@ export function endpointTables(): string {
         security.length > 0 ? 'yes' : '',
         summary,
         `[${path.basename(file)}](../${file})`,
+        statements.map((each) => `\`${each}\``).join(', '),
       ]);
     }
   return [...byTag]
-    .map(([tag, rows]) => `## ${tag}\n\n${table(['endpoint', 'token', 'what', 'answered by'], rows)}`)
+    .map(
+      ([tag, rows]) =>
+        `## ${tag}\n\n${table(['endpoint', 'token', 'what', 'answered by', 'statements'], rows)}`,
+    )
     .join('\n\n');
 }
 
@@ -52,20 +58,4 @@ function parametersOf({ parameters = [], requestBody }: Operation, { components 
     ...(query.length > 0 ? [`\`?${query.join('&')}\``] : []),
     ...(body.length > 0 ? [`\`{${body.join(', ')}}\``] : []),
   ];
-}
-
-/** Files of the controllers by how their operations' ids begin: `pools` of `PoolsController`. */
-function controllers(): Map<string, string> {
-  // A small controller may stand beside what it reports.
-  const files = readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /(?<!\.spec)\.ts$/.test(file),
-  );
-  return new Map(
-    files.flatMap((file) => {
-      const text = readFileSync(path.join(ROOT, 'src', file), 'utf8');
-      return [...text.matchAll(/^export class (\w+)Controller\b/gm)].map(
-        ([, name]) => [name.toLowerCase(), `src/${file}`] as const,
-      );
-    }),
-  );
 }

@@ -9,7 +9,7 @@ type AnyStatement = TypedStatement<Record<string, unknown>, object>;
 const isStatement = (value: unknown): value is AnyStatement =>
   typeof value === 'object' && value !== null && 'parameters' in value && 'text' in value;
 
-/** Statements that a module exports, alone or by name. */
+/** Statements of an export: it is one, or has some by name. */
 const statementsIn = (value: unknown): AnyStatement[] =>
   isStatement(value)
     ? [value]
@@ -24,19 +24,28 @@ const declares = (file: string): boolean =>
   / statement<|\(statement\(/.test(readFileSync(path.join(SRC, file), 'utf8')) &&
   file !== 'platform/postgres/statement.ts';
 
+interface Found {
+  file: string;
+  /** Name of the export that has it. */
+  exported: string;
+  statement: AnyStatement;
+}
+
 /** Every named statement, by feature and the file that has it. */
-export async function namedStatements(): Promise<Map<string, { file: string; statement: AnyStatement }[]>> {
+export async function namedStatements(): Promise<Map<string, Found[]>> {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((file) => /(?<!\.spec|\.d)\.ts$/.test(file) && declares(file))
     .sort();
-  const found = new Map<string, { file: string; statement: AnyStatement }[]>();
+  const found = new Map<string, Found[]>();
   for (const file of files) {
-    const statements = statementsIn(await import(path.join(SRC, file))).sort((one, other) =>
-      one.name < other.name ? -1 : 1,
-    );
+    const exports = Object.entries((await import(path.join(SRC, file))) as Record<string, unknown>);
+    const statements = exports
+      .flatMap(([exported, value]) =>
+        statementsIn(value).map((statement) => ({ file: `src/${file}`, exported, statement })),
+      )
+      .sort((one, other) => (one.statement.name < other.statement.name ? -1 : 1));
     const feature = featureOf(file);
-    for (const statement of statements)
-      found.set(feature, [...(found.get(feature) ?? []), { file: `src/${file}`, statement }]);
+    if (statements.length > 0) found.set(feature, [...(found.get(feature) ?? []), ...statements]);
   }
   return found;
 }
@@ -52,7 +61,7 @@ export async function queries(): Promise<Map<string, string>> {
   return texts;
 }
 
-function asPrepared({ file, statement }: { file: string; statement: AnyStatement }): string {
+function asPrepared({ file, statement }: Found): string {
   const { name, parameters, parameterTypes, text, onStandby } = statement;
   const typed = parameters.map((each, at) => `$${at + 1} ${each} ${parameterTypes[each]}`).join(', ');
   return [

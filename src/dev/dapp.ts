@@ -5,6 +5,7 @@ import { type IncomingMessage, type ServerResponse, createServer, request as ask
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { REPOSITORY } from './files';
+import { urlOf } from './ports';
 
 /** The example page of the service, with the API under its own address. */
 export interface Dapp {
@@ -62,7 +63,7 @@ export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: D
     server.closeAllConnections();
     await closed;
   };
-  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, stop };
+  return { url: urlOf({ HOST: host }, (server.address() as AddressInfo).port), stop };
 }
 
 /** Only what the page brings itself; wallets give their icons as data. */

@@ -6,13 +6,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
+import { within } from '#platform/timing/waits';
 import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, otherChain, startChain } from './chain';
 import { serveDapp } from './dapp';
 import { devKey, furtherOf, poolContracts } from './deploy';
 import { seedExamples } from './examples';
 import { read } from './files';
-import { beAlone, hostOf, takePorts } from './ports';
+import { beAlone, hostOf, takePorts, urlOf } from './ports';
 import { commandOf, endChild, statusOf } from './processes';
 import { startPostgres, withClient } from './postgres';
 import { type LocalFacts, type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
@@ -22,11 +23,15 @@ const WATCH = process.argv.includes('--watch');
 const DEBUGGER = process.argv.filter((each) => /^--inspect(-brk|-wait)?(=|$)/.test(each));
 const KILL_WATCHER_MS = 5000;
 const PARENT_POLL_MS = 250;
+/** The longest wait for the last lines of a process that has ended. */
+const PRINT_MS = 1000;
 const DATA = path.resolve('.data');
 const RUNNING = path.join(DATA, 'running.json');
 
 type Stop = () => Promise<unknown> | void;
 const stops: Stop[] = [];
+/** What API and indexer have logged, until all addresses are printed or the start has failed. */
+let held: Buffer[] | undefined = [];
 let stopping = false;
 
 /**
@@ -69,7 +74,7 @@ async function main(): Promise<void> {
     tell('Starting the indexer');
     await run('indexer.js', as('indexer'), DEBUGGER.length > 0 ? ['--inspect=0'] : []);
   }
-  const base = `http://localhost:${ports.api}`;
+  const base = urlOf(process.env, ports.api);
   // For `npm run demo`.
   const running = {
     api: base,
@@ -81,6 +86,7 @@ async function main(): Promise<void> {
   writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
   const page = await dapp(base, ports.page, environment);
   say(announcement(process.env, environment, chain && factsOf(chain), page));
+  printLogs();
 }
 
 const factsOf = ({ chainId, deployment }: LocalChain): LocalFacts => {
@@ -169,12 +175,23 @@ function secret(): string {
   return made;
 }
 
-/** Starts one of the service's processes and waits until it listens. */
+/** Starts one of the service's processes and waits until it listens. Its log is printed after our own messages. */
 async function run(script: string, environment: NodeJS.ProcessEnv, debug: string[]): Promise<void> {
   // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
-  const execArgv = [...(WATCH ? ['--watch', '--watch-preserve-output'] : []), ...debug];
-  const child = fork(path.join(__dirname, '..', script), { env: environment, detached: true, execArgv });
-  stops.push(() => stopChild(child));
+  const preloaded = process.env.LOG_SQL ? ['--require', path.join(__dirname, 'log-sql.js')] : [];
+  const execArgv = [...(WATCH ? ['--watch', '--watch-preserve-output'] : []), ...preloaded, ...debug];
+  const child = fork(path.join(__dirname, '..', script), {
+    env: environment,
+    detached: true,
+    execArgv,
+    stdio: ['inherit', 'pipe', 'inherit', 'ipc'],
+  });
+  child.stdout!.on('data', (lines: Buffer) => held?.push(lines) ?? process.stdout.write(lines));
+  const printed = once(child.stdout!, 'close');
+  stops.push(async () => {
+    await stopChild(child);
+    await within(PRINT_MS, printed);
+  });
   child.on('exit', (code) => {
     if (!stopping) void stop(code ?? 1);
   });
@@ -206,6 +223,7 @@ const stopChild = (child: ChildProcess): Promise<void> =>
 async function stop(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  printLogs();
   say('Stopping.');
   for (const each of stops.reverse()) {
     try {
@@ -231,9 +249,16 @@ function stopWithNpm(): void {
   watch.unref();
 }
 
+function printLogs(): void {
+  held?.forEach((lines) => process.stdout.write(lines));
+  held = undefined;
+}
+
 const tell = (step: string): void => say(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${step}`);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
+// Whoever reads may go: `npm start | head`.
+process.stdout.on('error', () => undefined);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
 main().catch((error: Error) => {
   say(redactText(error.message));

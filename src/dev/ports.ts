@@ -29,6 +29,13 @@ let nextPort = randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
 /** Listens on this machine only unless HOST is set: a development service should not be on the network. */
 export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
 
+/** Where browsers and programs of this machine reach it. */
+export function urlOf(given: NodeJS.ProcessEnv, port: number | string): string {
+  const host = hostOf(given);
+  const isLocal = ['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host);
+  return `http://${isLocal ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** @returns the error, if nobody can listen there */
 async function listening(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
   const server = createServer().listen(port, host);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { REPOSITORY } from './files';
-import { type Ports, hostOf } from './ports';
+import { type Ports, hostOf, urlOf } from './ports';
 
 /**
  * What suits development: a page that is developed is loaded more often than the limits of production allow one address,
@@ -38,14 +38,14 @@ export function announcement(
   local?: LocalFacts,
   page?: string,
 ): string {
-  const base = `http://localhost:${PORT}`;
+  const base = urlOf(given, PORT!);
   const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;
   const chain = given.RPC_URL ? chainNames(given.RPC_URL) : RPC_URL;
   return `${page ? `\n  Page      ${page}` : ''}
   API       ${base}
   Docs      ${base}/docs
   Health    ${base}/health
-  Indexer   ${RPC_URL ? `http://localhost:${INDEXER_PORT}/health` : 'off: without a chain there is nothing to read'}
+  Indexer   ${RPC_URL ? `${urlOf(given, INDEXER_PORT!)}/health` : 'off: without a chain there is nothing to read'}
   Database  ${database}
   Chain     ${chain ?? 'off: there is no anvil for this platform, see docs/walk.md'}
 ${local ? facts(local) : ''}

@@ -53,6 +53,15 @@ describe('npm start', () => {
     expect(announcement({}, { ...MADE, RPC_URL: undefined })).toContain('off: there is no anvil');
   });
 
+  it.each([
+    ['0.0.0.0', 'http://localhost:8080'],
+    ['192.0.2.7', 'http://192.0.2.7:8080'],
+    ['2001:db8::7', 'http://[2001:db8::7]:8080'],
+  ])('shows addresses that lead to what listens on %s', (HOST, shown) => {
+    const text = announcement({ HOST }, settingsOf({ HOST }, { api: 8080, indexer: 8081 }, MADE));
+    expect(text).toContain(`API       ${shown}\n`);
+  });
+
   it('shows the page first, where it is served', () => {
     const made = settings({}, MADE);
     expect(announcement({}, made, undefined, 'http://localhost:3000').trim()).toMatch(

@@ -61,6 +61,7 @@ describe('npm start', () => {
         HOME: process.env.HOME,
         PORT: `${port}`,
         INDEXER_PORT: `${indexerPort}`,
+        LOG_SQL: '1',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -98,6 +99,10 @@ describe('npm start', () => {
       'Starting the API',
     ])
       expect(output).toMatch(new RegExp(`^ +\\d+\\.\\d s  ${step}$`, 'm'));
+    // Nothing that the API and the indexer print comes between the lines of the start.
+    expect(output.slice(0, output.indexOf(READY))).not.toMatch(/^(\{|SQL )/m);
+    await until(() => /^SQL +\d+\.\d ms {2}\w+ {2}\d+ rows$/m.test(output));
+    await until(() => /^\{"level":"info".*listening/m.test(output));
     const all = ports();
     for (const each of all) expect([each, await listens(each)]).toEqual([each, true]);
 

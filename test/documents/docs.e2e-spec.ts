@@ -60,13 +60,15 @@ describe('/docs', () => {
       ['/api', ''],
       ['/api/', '/savings'],
       ['/api?x', '/savings'],
+      ['/docs-json', ''],
+      ['/api/docs-json', '/savings'],
     ]) {
       const { statusCode, headers } = await inject(asked);
       expect([asked, statusCode]).toEqual([asked, 302]);
       const target = new URL(String(headers.location), origin + prefix + asked).pathname;
       expect([asked, target.slice(prefix.length)]).toEqual([
         asked,
-        asked.startsWith('/api') ? '/api/docs' : '/docs',
+        `${asked.startsWith('/api') ? '/api/docs' : '/docs'}${asked.endsWith('json') ? '/openapi.json' : ''}`,
       ]);
       expect((await inject(target.slice(prefix.length))).statusCode).toBe(200);
     }
@@ -209,7 +211,14 @@ describe('DOCS=false', () => {
   it('serves no documentation at all', async () => {
     const off = await createApp({ ...app.environment, DOCS: false });
     try {
-      for (const url of ['/', '/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {
+      for (const url of [
+        '/',
+        '/docs',
+        '/docs/',
+        '/docs-json',
+        '/docs/openapi.json',
+        '/docs/assets/page.js',
+      ]) {
         const { statusCode, payload } = await off.inject({ method: 'GET', url });
         expect([url, statusCode, JSON.parse(payload)]).toEqual([
           url,

@@ -32,6 +32,18 @@ it('what is generated is as `npm run generate` writes it', () => {
   expect(queryFiles().filter((file) => !files.has(file))).toEqual([]);
 });
 
+it('each endpoint has its statements beside it', () => {
+  const lines = files.get('docs/endpoints.md')!.split('\n');
+  const statementsOf = (endpoint: string): string =>
+    lines
+      .find((line) => line.startsWith(`| \`${endpoint}\``))!
+      .split(' | ')
+      .at(-1)!;
+  expect(statementsOf('GET /pools')).toBe('`list_pools`, `list_pools_after` |');
+  expect(statementsOf('GET /users/me/start')).toBe('`start` |');
+  expect(statementsOf('POST /auth/verify')).toBe('`find_nonce`, `sign_in` |');
+});
+
 it('every table that the service begins with says what it is for', () => {
   const folder = path.join(ROOT, 'migrations/1767225600000-baseline');
   const texts = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'));

@@ -72,7 +72,7 @@ export interface Answer {
 
 /** Statuses that a path outside the document may return. */
 const UNKNOWN_PATH = [400, 403, 404, 413, 414, 415, 429, 503];
-const HTML = /^\/(docs(\/|$)|$)/;
+const HTML = /^\/(docs(-json)?(\/|$)|$)/;
 
 /** Checks whether the document describes an answer. */
 class DocumentValidator {

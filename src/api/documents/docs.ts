@@ -83,7 +83,7 @@ const page = ({ base, domains, chainId }: PageSettings): string => `<!DOCTYPE ht
 const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
 
 /**
- * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` redirects to the page. Only the listed
+ * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` and /docs-json redirect to them. Only the listed
  * files are served: the packages also contain source maps, four times the page's size.
  */
 export function serveDocs(
@@ -114,6 +114,10 @@ export function serveDocs(
       .header('location', /^\/api(\?|$)/.test(originalUrl) ? './api/docs' : './docs')
       .status(302)
       .send(),
+  );
+  // Where other services of NestJS have it.
+  fastify.get('/docs-json', ownLimit, (_request, reply) =>
+    reply.header('location', './docs/openapi.json').status(302).send(),
   );
   for (const [name, folder] of Object.entries(ASSETS)) {
     const asset = new Asset(TYPES[path.extname(name)], () =>

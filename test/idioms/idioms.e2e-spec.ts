@@ -111,6 +111,32 @@ describe('answers', () => {
     expect([status, body]).toEqual([409, { reason: 'of its own' }]);
   });
 
+  it('@ApiOkResponse() is documented in the envelope, and @ApiNoContent() with its errors', async () => {
+    const { payload } = await app.nest.inject('/docs/openapi.json');
+    const { paths } = JSON.parse(payload) as { paths: Record<string, Record<string, { responses: any }>> };
+    const { get, delete: forget } = paths['/example/answers/documented'];
+    const { schema } = get.responses['200'].content['application/json'];
+    expect(schema).toEqual({
+      type: 'object',
+      required: ['success', 'data'],
+      properties: {
+        success: { type: 'boolean', enum: [true] },
+        data: { $ref: '#/components/schemas/Saver' },
+      },
+    });
+    expect(Object.keys(get.responses).join(' ')).toBe('200 304 400 403 429 431 500 503');
+    expect(Object.keys(forget.responses).join(' ')).toBe('204 400 403 404 429 431 500 503');
+    expect(paths['/health'].get.responses['200'].content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/HealthReport',
+    });
+    const url = '/example/answers/documented';
+    expect((await app.send({ url })).status).toBe(200);
+    expect((await app.send({ url, method: 'DELETE' })).status).toBe(204);
+    await expect(app.send({ url: `${url}?with=more` })).rejects.toThrow(
+      'body.data.amount is missing, body.data.more is not in the document',
+    );
+  });
+
   it('@RawResponse() omits the envelope', async () => {
     expect((await ask('answers/raw')).body).toEqual({ name: 'Ada', amount: '1' });
     const { status, type, text } = await ask('answers/raw-json', { method: 'POST' });

@@ -122,7 +122,7 @@ class DocumentValidator {
     if (code && !(code in examples!)) complain(`the operation does not name the error ${code}`);
     const validate = this.validator(schema);
     if (!validate(type === 'application/json' ? parse(text, complain) : text))
-      complain(this.ajv.errorsText(validate.errors));
+      complain(describeErrors(validate));
   }
 
   /** The operation of a path. Fixed segments come first, as in the router. */
@@ -150,7 +150,7 @@ class DocumentValidator {
   /** What in a value is not as the schema says, fields that it does not mention too. */
   violations(schema: Json, value: unknown): string | undefined {
     const validate = this.validator(schema);
-    return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
+    return validate(value) ? undefined : describeErrors(validate);
   }
 
   private validator(schema: Json): ValidateFunction {
@@ -167,6 +167,17 @@ class DocumentValidator {
     return validate;
   }
 }
+
+/** `body.data.id is missing`, `body.data.more is not in the document`. */
+const describeErrors = ({ errors }: ValidateFunction): string =>
+  errors!
+    .map(({ instancePath, message, params }) => {
+      const at = `body${instancePath.replaceAll('/', '.')}`;
+      const { missingProperty: missing, additionalProperty: more } = params as Record<string, string>;
+      if (missing !== undefined) return `${at}.${missing} is missing`;
+      return more === undefined ? `${at} ${message}` : `${at}.${more} is not in the document`;
+    })
+    .join(', ');
 
 const validators = new Map<string, DocumentValidator>();
 

@@ -10,6 +10,7 @@ import type {
 } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
+import { RAW } from '#platform/answers/raw-response';
 import { ERRORS, type ErrorCode, type NamedError } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';
 import {
@@ -19,6 +20,7 @@ import {
   type DocumentedError,
   ERRORS_OF_OPERATION,
   HAS_ETAG,
+  USUAL_STATUSES,
   statusOf,
 } from '#platform/openapi/api-docs';
 import { HASH_EXAMPLE, ID_EXAMPLE, type Schema, exampleOf } from './examples';
@@ -82,7 +84,9 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
-      operation.responses['431'] ??= headersTooLarge();
+      operation.responses['431'] ??= failure(431);
+      const isRaw = takeExtension<boolean>(operation, RAW) ?? false;
+      if (!isRaw && !(ERRORS_OF_OPERATION in operation)) putInEnvelope(operation);
       nameErrors(path, method, operation, examples);
       parts.push(takeExtension<DocumentParts>(operation, DOCUMENT_PARTS) ?? {});
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
@@ -115,11 +119,30 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
-/** The parser refuses these before a request exists, so any operation may answer so, and without X-Request-Id. */
-const headersTooLarge = (): ResponseObject => ({
-  description: DESCRIPTIONS[431],
+/** Any operation may answer 431: the parser refuses before a request exists, and without X-Request-Id. */
+const failure = (status: number): ResponseObject => ({
+  description: DESCRIPTIONS[status],
   content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/ErrorResponse' } } },
 });
+
+/** An operation that the decorators of @nestjs/swagger document: they know neither envelope nor usual errors. */
+function putInEnvelope(operation: OperationObject): void {
+  let isEnveloped = false;
+  for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
+    const content = response.content?.[JSON_TYPE];
+    if (!content?.schema || Number(status) >= 300) continue;
+    isEnveloped = true;
+    content.schema = {
+      type: 'object',
+      properties: { success: { type: 'boolean', enum: [true] }, data: content.schema },
+      required: ['success', 'data'],
+    };
+  }
+  if (!isEnveloped) return;
+  const usual = [...USUAL_STATUSES, ...(operation.security!.length > 0 ? [401] : [])];
+  for (const status of usual) operation.responses[status] ??= failure(status);
+  (operation as unknown as Record<string, boolean>)[HAS_ETAG] = true;
+}
 
 const bodyOf = ({ requestBody }: OperationObject): MediaTypeObject | undefined =>
   requestBody && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;

@@ -1,4 +1,11 @@
-import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  UseGuards,
+  applyDecorators,
+} from '@nestjs/common';
+import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 
 @Injectable()
@@ -10,8 +17,12 @@ class RawResponseGuard implements CanActivate {
   }
 }
 
+/** Extension of an operation without the envelope. `completeDocument` takes it out. */
+export const RAW = 'x-raw';
+
 /**
  * Sends the return values of a handler, or of all handlers of a controller, without the envelope. It is a guard
  * because NestJS runs guards of methods and of classes before the handler, and only where they are used.
  */
-export const RawResponse = (): MethodDecorator & ClassDecorator => UseGuards(RawResponseGuard);
+export const RawResponse = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(UseGuards(RawResponseGuard), ApiExtension(RAW, true));

@@ -1,8 +1,9 @@
-import { type Type, applyDecorators } from '@nestjs/common';
+import { HttpCode, type Type, applyDecorators } from '@nestjs/common';
 import {
   ApiBearerAuth,
   ApiExtension,
   ApiExtraModels,
+  ApiNoContentResponse,
   ApiOperation,
   ApiProperty,
   ApiResponse,
@@ -64,6 +65,9 @@ export const HAS_ETAG = 'x-etag';
 export const DOCUMENT_PARTS = 'x-document-parts';
 export type DocumentParts = Partial<OpenAPIObject>;
 
+/** Errors of each endpoint in the envelope: these with usual errors of the status. */
+export const USUAL_STATUSES = [400, 403, 429, 500, 503];
+
 /** An error that an endpoint documents: a code, or a status for its usual errors. */
 export type DocumentedError = number | ErrorCode;
 
@@ -98,18 +102,37 @@ export const ApiFailure = (
  */
 export function ApiData(
   model: Type,
-  { summary, description, status = 200, list = false, topLevelCopy = false, errors = [] }: Options = {},
+  { status = 200, list = false, topLevelCopy = false, ...options }: Options = {},
 ): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(model, Pagination, ErrorResponse),
+    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
+    // Answers of sign-in hold tokens and nonces, so they have none.
+    ApiExtension(HAS_ETAG, !topLevelCopy),
+    documented(options, topLevelCopy),
+  );
+}
+
+/** Answers 204 without a body, and documents it as `ApiData` does. */
+export const ApiNoContent = (
+  options: Pick<Options, 'summary' | 'description' | 'errors'> = {},
+): MethodDecorator =>
+  applyDecorators(
+    HttpCode(204),
+    ApiNoContentResponse({ description: 'Done; no body' }),
+    documented(options, false),
+  );
+
+function documented(
+  { summary, description, errors = [] }: Options,
+  isSignIn: boolean,
+): MethodDecorator & ClassDecorator {
   const all: DocumentedError[] = ['validation_failed', ...errors, 'cross_site_request', 429, 500, 503];
   return applyDecorators(
     ...(summary ? [ApiOperation({ summary, description })] : []),
-    ApiExtraModels(model, Pagination, ErrorResponse),
-    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
     ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
     ApiExtension(ERRORS_OF_OPERATION, all),
-    // Answers of sign-in hold tokens and nonces, so they have none.
-    ApiExtension(HAS_ETAG, !topLevelCopy),
-    ...(errors.map(statusOf).includes(401) && !topLevelCopy ? [ApiBearerAuth()] : []),
+    ...(errors.map(statusOf).includes(401) && !isSignIn ? [ApiBearerAuth()] : []),
   );
 }
 

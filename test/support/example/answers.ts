@@ -18,6 +18,7 @@ import {
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
+import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
@@ -25,11 +26,12 @@ import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, Page, TopLevelCopy, PageQuery } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
+import { ApiNoContent } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 
-export interface Saver {
-  name: string;
-  amount: string;
+export class Saver {
+  @ApiProperty({ example: 'Ada' }) name: string;
+  @ApiProperty({ example: '1' }) amount: string;
 }
 
 const SAVERS = '[{"name":"Ada","amount":"123456789012345678901234567890"}]';
@@ -87,6 +89,16 @@ export class AnswersController {
   nothing(): { ignored: boolean } {
     return { ignored: true };
   }
+
+  @Get('documented')
+  @ApiOkResponse({ type: Saver })
+  documented(@Query('with') more?: string): object {
+    return more ? { name: 'Ada', [more]: '1' } : { name: 'Ada', amount: '1' };
+  }
+
+  @Delete('documented')
+  @ApiNoContent({ summary: 'Forget a saver', errors: [404] })
+  forget(): void {}
 
   @Sse('events')
   events(): Observable<MessageEvent> {

@@ -1,4 +1,5 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
+import path from 'node:path';
 import tseslint from 'typescript-eslint';
 
 const NO_FORWARD_REF = {
@@ -26,13 +27,27 @@ const boundary = (files, patterns, ignores = []) => ({
   files,
   ignores,
   rules: {
-    'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF], patterns: [...patterns, NO_CLIMBING] }],
+    'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF], patterns }],
+    'rooms/imports': 'error',
   },
 });
 
-const NO_CLIMBING = {
-  regex: '^\\.\\./(?!\\.\\./contracts/)',
-  message: "Name the room: '#platform/log/logger'. package.json's `imports` leads there.",
+/** Imports out of a room name the room. `--fix` writes them. */
+const ROOM_IMPORTS = {
+  meta: { type: 'problem', fixable: 'code', schema: [] },
+  create(context) {
+    const check = ({ source }) => {
+      if (!/^\.\.\/(?!\.\.\/contracts\/)/.test(source?.value)) return;
+      const target = path.resolve(path.dirname(context.filename), source.value);
+      const inSrc = path.relative(path.join(import.meta.dirname, 'src'), target);
+      context.report({
+        node: source,
+        message: "Name the room: '#platform/log/logger'. package.json's `imports` leads there.",
+        fix: inSrc.startsWith('..') ? null : (fixer) => fixer.replaceText(source, `'#${inSrc}'`),
+      });
+    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+  },
 };
 
 const above = (storey) => ({
@@ -80,6 +95,7 @@ export default defineConfig(
   globalIgnores(['dist', 'client/dist*', 'client/src/schema.ts', 'coverage', '**/.data', 'bench/results*']),
   tseslint.configs.recommendedTypeChecked,
   {
+    plugins: { rooms: { rules: { imports: ROOM_IMPORTS } } },
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
@@ -115,6 +131,7 @@ export default defineConfig(
     rules: {
       'no-console': 'off',
       'no-restricted-imports': 'off',
+      'rooms/imports': 'off',
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -82,6 +82,23 @@ describe('the house', () => {
     expect(up.map(describeImport)).toEqual([]);
   });
 
+  it('has features of one flat folder each', () => {
+    const misplaced = (paths: string[]): string[] =>
+      paths.flatMap((file) => {
+        const [, feature] = /^features\/([^/]+)\/.+\//.exec(file) ?? [];
+        return feature
+          ? [
+              `move src/${file} to src/features/${feature}/ (docs/adding-a-module.md): a feature has no subfolders`,
+            ]
+          : [];
+      });
+    // As `nest g resource` makes them.
+    expect(misplaced(['features/goals/dto/create-goal.dto.ts', 'features/goals/goals.service.ts'])).toEqual([
+      'move src/features/goals/dto/create-goal.dto.ts to src/features/goals/ (docs/adding-a-module.md): a feature has no subfolders',
+    ]);
+    expect(misplaced(files)).toEqual([]);
+  });
+
   it('has no knot of rooms', () => expect(cycles(importsByRoom())).toEqual([]));
 
   it('imports nothing at the ground', () => {
@@ -231,14 +248,24 @@ describe('ESLint', () => {
     // Only the rule itself: the others need the types of the whole program, which takes long.
     const script = `
       import { ESLint, Linter } from 'eslint';
-      const { rules } = await new ESLint().calculateConfigForFile('src/features/lottery/lottery.service.ts');
-      const config = { rules: { 'no-restricted-imports': rules['no-restricted-imports'] } };
-      const messages = new Linter().verify(${JSON.stringify(lines.join('\n'))}, [config]);
-      process.stdout.write(JSON.stringify(messages.map(({ line }) => line)));`;
+      const file = 'src/features/lottery/lottery.service.ts';
+      const { rules, plugins: { rooms } } = await new ESLint().calculateConfigForFile(file);
+      const { 'no-restricted-imports': restricted, 'rooms/imports': imports } = rules;
+      const config = {
+        files: ['**/*.ts'],
+        plugins: { rooms },
+        rules: { 'no-restricted-imports': restricted, 'rooms/imports': imports },
+      };
+      const text = ${JSON.stringify(lines.join('\n'))};
+      const refused = new Linter().verify(text, [config], file).map(({ line }) => line);
+      const fixed = new Linter().verifyAndFix(text, [config], file).output.split('\\n');
+      process.stdout.write(JSON.stringify({ refused, fixed }));`;
     const args = ['--input-type=module', '-e', script];
-    const refused = JSON.parse(
+    const { refused, fixed } = JSON.parse(
       execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }),
-    ) as number[];
+    ) as { refused: number[]; fixed: string[] };
     expect(refused.map((line) => lines[line - 1])).toEqual(REFUSED.map((path) => `import '${path}';`));
+    const changed = fixed.filter((line, at) => line !== lines[at]);
+    expect(changed).toEqual(["import '#platform/errors/errors';", "import '#features/pools/pools.service';"]);
   });
 });

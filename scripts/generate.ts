@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { startPostgres } from '#dev/postgres';
+import { errorTable, eventExamples } from './generated/codes';
 import { endpointTables } from './generated/endpoints';
 import { figures } from './generated/figures';
 import { between } from './generated/markdown';
@@ -19,9 +20,11 @@ export async function generated(ask: Ask): Promise<Map<string, string>> {
     file,
     between(name, read(file), text),
   ];
+  const codes = between('events', between('errors', read('docs/codes.md'), errorTable()), eventExamples());
   return new Map([
     ['.env.example', envExample()],
     ['bench/RESULTS.md', figures()],
+    ['docs/codes.md', codes],
     inDocument('docs/configuration.md', 'settings', settingTables()),
     inDocument('docs/endpoints.md', 'endpoints', await endpointTables()),
     inDocument('docs/ledger.md', 'schema', await schemaMap(ask)),

@@ -25,10 +25,10 @@ tracingChannel<unknown, StatementCall>('database:statement').subscribe({
 });
 
 // What TypeORM sends has no name, so its text is shown. Named statements do not come by here.
-const { query } = DatabaseClient.prototype;
+const query = Reflect.get(DatabaseClient.prototype, 'query') as (...args: unknown[]) => unknown;
 DatabaseClient.prototype.query = function (this: DatabaseClient, ...args: unknown[]): unknown {
   const sent = performance.now();
-  const result = query.apply(this, args);
+  const result = Reflect.apply(query, this, args) as unknown;
   if (result instanceof Promise && typeof args[0] === 'string') {
     const text = args[0].replace(/\s+/g, ' ').trim();
     const name = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;

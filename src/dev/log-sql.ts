@@ -25,10 +25,11 @@ tracingChannel<unknown, StatementCall>('database:statement').subscribe({
 });
 
 // What TypeORM sends has no name, so its text is shown. Named statements do not come by here.
-const query = Reflect.get(DatabaseClient.prototype, 'query') as (...args: unknown[]) => unknown;
-DatabaseClient.prototype.query = function (this: DatabaseClient, ...args: unknown[]): unknown {
+type Query = (...args: unknown[]) => unknown;
+const send = Reflect.get<object, string>(DatabaseClient.prototype, 'query') as Query;
+function query(this: DatabaseClient, ...args: unknown[]): unknown {
   const sent = performance.now();
-  const result = Reflect.apply(query, this, args) as unknown;
+  const result: unknown = Reflect.apply(send, this, args);
   if (result instanceof Promise && typeof args[0] === 'string') {
     const text = args[0].replace(/\s+/g, ' ').trim();
     const name = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
@@ -38,4 +39,5 @@ DatabaseClient.prototype.query = function (this: DatabaseClient, ...args: unknow
     );
   }
   return result;
-};
+}
+Object.assign(DatabaseClient.prototype, { query });

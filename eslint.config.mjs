@@ -15,6 +15,7 @@ const STOREYS = [
   'ledger',
   'features',
   'settings',
+  'extensions',
   'verify',
   'indexer',
   'keeper',
@@ -55,10 +56,16 @@ const above = (storey) => ({
   message: `Imports point down: ${STOREYS.join(' < ')}.`,
 });
 
-/** What a feature may use of another one: entities, statements, settings, and its module and service. */
+/** `app.module.ts` names the extensions, so each can be left out by deleting its folder and its name there. */
+const NOT_OPTIONAL = {
+  regex: '^#extensions/',
+  message: 'Extensions are optional: only app.module.ts and other extensions import them.',
+};
+
+/** What a feature or extension may use of another one: entities, statements, settings, and its module and service. */
 const NOT_EXPORTED = {
   regex:
-    '^#features/(?!access/(auth\\.guard|current-user|sessions|lifetimes)$|users/users\\.dto$|payments/(calls\\.dto|contract-calls|on-chain)$|receivers/(signature|slots|webhook-client|webhook-target)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
+    '^#(features|extensions)/(?!access/(auth\\.guard|current-user|sessions|lifetimes)$|users/users\\.dto$|payments/(calls\\.dto|contract-calls|on-chain)$|receivers/(signature|slots|webhook-client|webhook-target)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
   message:
     "Of another feature, use entities, statements, settings, module and service, access's guard, current user, sessions and lifetimes, the answer of users, and how payments answers a call.",
 };
@@ -83,12 +90,21 @@ const NO_MODULE_MOCKS = {
 
 const boundaries = [
   ...STOREYS.slice(0, -1).map((storey) =>
-    boundary([`src/${storey}/**/*.ts`], [above(storey), ...(storey === 'features' ? [NOT_EXPORTED] : [])]),
+    boundary(
+      [`src/${storey}/**/*.ts`],
+      [
+        above(storey),
+        ...(storey === 'features' || storey === 'extensions' ? [NOT_EXPORTED] : []),
+        ...(STOREYS.indexOf(storey) > STOREYS.indexOf('extensions') ? [NOT_OPTIONAL] : []),
+      ],
+      ['src/api/app.module.ts'],
+    ),
   ),
-  boundary(['src/features/start/*.ts'], [above('features'), NOT_AN_ANSWER]),
-  boundary(['src/dev/**/*.ts'], []),
+  boundary(['src/api/app.module.ts'], [above('api')]),
+  boundary(['src/extensions/start/*.ts'], [above('extensions'), NOT_AN_ANSWER]),
+  boundary(['src/dev/**/*.ts'], [NOT_OPTIONAL]),
   // Entries of production.
-  boundary(['src/*.ts'], [above('api')]),
+  boundary(['src/*.ts'], [above('api'), NOT_OPTIONAL]),
 ];
 
 export default defineConfig(

@@ -7,7 +7,7 @@ import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import * as lottery from '#features/lottery/lottery.sql';
 import { POOL_CURSOR } from '#features/pools/pools.dto';
 import * as pools from '#features/pools/pools.sql';
-import * as positions from '#features/positions/positions.sql';
+import * as positions from '#extensions/positions/positions.sql';
 import { TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
 import * as transactions from '#features/transactions/transactions.sql';
 import * as users from '#features/users/users.sql';

@@ -332,7 +332,7 @@ contract SavingsPool is Ownable2Step, TokenPool {
     }
 
     /// @dev This arithmetic also stands in src/indexer/ledger/positions.ts, src/verify/checks/yield-model.ts and
-    /// src/features/positions/positions.sql.ts: a change to one is a change to all four.
+    /// src/extensions/positions/positions.sql.ts: a change to one is a change to all four.
     ///
     /// The account's `owed` and `offset` with all accruals so far. The first one after the account's last change
     /// is shared by its weight in it. The balance did not change during later ones, so one multiplication covers all

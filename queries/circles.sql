@@ -1,6 +1,6 @@
 -- Named statements of circles. Written by `npm run generate`.
 
--- src/features/circles/circles.sql.ts
+-- src/extensions/circles/circles.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
 PREPARE circle_to_call AS
   SELECT (m.account IS NOT NULL OR (
@@ -31,7 +31,7 @@ LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) 
   LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   WHERE p.id = ($3::uuid);
 
--- src/features/circles/circles.sql.ts, on standbys where there are some
+-- src/extensions/circles/circles.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_rounds AS
   SELECT p.type = 'rotating' AS "hasCircles", CASE WHEN (m.account IS NOT NULL OR (

@@ -1,6 +1,6 @@
 -- Named statements of events. Written by `npm run generate`.
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 xid text, $2 position bigint, $3 item integer, $4 events integer, $5 address text
 PREPARE catch_up_events AS
   WITH next AS MATERIALIZED (
@@ -29,7 +29,7 @@ UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHE
   ) own
   WHERE next.last OR own.items IS NOT NULL ORDER BY next.xid, next.position;
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 xid text, $2 position bigint, $3 item integer, $4 most integer
 PREPARE is_event_stream_near AS
 SELECT (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND (
@@ -38,13 +38,13 @@ SELECT (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) 
     ORDER BY o.xid, o.position LIMIT ($4::integer) + 1) next) AS near
 FROM outbox_removed r WHERE r.id = 1;
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 digest text, $2 session jsonb, $3 seconds float8
 PREPARE issue_event_ticket AS
 INSERT INTO event_tickets (digest, session, expires_at)
 VALUES (($1::text), ($2::jsonb), now() + make_interval(secs => ($3::float8))) RETURNING iso(expires_at) AS "expiresAt";
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 xid text, $2 position bigint, $3 item integer, $4 seenXids text[], $5 seenPositions bigint[]
 PREPARE open_event_stream AS
 SELECT present.xid::text, present.position::text, present.item, (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND ($1::text)::xid8 >= r.era
@@ -61,7 +61,7 @@ FROM outbox_removed r CROSS JOIN LATERAL (
   ) place ORDER BY xid DESC, position DESC, item DESC LIMIT 1) present
 WHERE r.id = 1;
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 digest text
 PREPARE redeem_event_ticket AS
 WITH ticket AS (
@@ -71,7 +71,7 @@ SELECT session FROM ticket
 JOIN users u ON u.id = (session ->> 'userId')::uuid AND u.session_generation = (session ->> 'generation')::integer
 WHERE NOT EXISTS (SELECT FROM session_endings e WHERE e.session_id = (session ->> 'sessionId')::uuid);
 
--- src/features/events/events.sql.ts
+-- src/extensions/events/events.sql.ts
 -- $1 after timestamptz, $2 batch integer
 PREPARE remove_expired_event_tickets AS
 WITH turn AS MATERIALIZED (
@@ -85,7 +85,7 @@ WITH turn AS MATERIALIZED (
 )
 SELECT count(*)::int AS removed, max(expires_at)::text AS reached FROM removed;
 
--- src/features/events/readers.sql.ts
+-- src/extensions/events/readers.sql.ts
 -- $1 pools uuid[], $2 addresses text[]
 PREPARE readers_of_pools AS
   SELECT p.id AS pool, string_agg(r.address, ' ') AS addresses

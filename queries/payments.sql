@@ -1,6 +1,6 @@
 -- Named statements of payments. Written by `npm run generate`.
 
--- src/features/payments/calls.sql.ts
+-- src/extensions/payments/calls.sql.ts
 PREPARE draw_to_call AS
 SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
 FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
@@ -11,7 +11,7 @@ SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lot
 ) d
 ORDER BY c.position DESC LIMIT 1) d ON d.status = 'ACTIVE' AND d.draw_time > (SELECT block_time FROM chain_cursor);
 
--- src/features/payments/calls.sql.ts
+-- src/extensions/payments/calls.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
 PREPARE pool_to_pay AS
   SELECT (
@@ -41,7 +41,7 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
   LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   WHERE p.id = ($3::uuid);
 
--- src/features/payments/calls.sql.ts
+-- src/extensions/payments/calls.sql.ts
 -- $1 caller text, $2 pool uuid
 PREPARE pool_to_pay_out AS
   SELECT (
@@ -99,7 +99,7 @@ LEFT JOIN LATERAL (
 ) v ON true
   WHERE p.id = ($2::uuid);
 
--- src/features/payments/draw-calls.service.ts
+-- src/extensions/payments/draw-calls.service.ts
 -- $1 contract text, $2 drawId bigint, $3 caller text
 PREPARE draw_of_call AS
   SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = c.address) AS token, c.address AS contract, d.status, d.paid, CASE
@@ -117,7 +117,7 @@ PREPARE draw_of_call AS
   LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = ($2::bigint)
   LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = ($3::text);
 
--- src/features/payments/stray-deposits.controller.ts
+-- src/extensions/payments/stray-deposits.controller.ts
 -- $1 caller text, $2 limit bigint, $3 offset bigint
 PREPARE list_stray_deposits AS
 WITH stray AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Named statements of positions. Written by `npm run generate`.
 
--- src/features/positions/positions.sql.ts, on standbys where there are some
+-- src/extensions/positions/positions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 limit bigint, $3 offset bigint
 PREPARE list_positions AS
   SELECT (SELECT count(*)::int FROM positions WHERE address = ($1::text)) AS total,
@@ -43,7 +43,7 @@ LEFT JOIN LATERAL (
   WHERE n.pool_id = o.pool_id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true;
 
--- src/features/positions/positions.sql.ts, on standbys where there are some
+-- src/extensions/positions/positions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 pool uuid
 PREPARE pool_position AS
   SELECT CASE WHEN o.pool_id IS NOT NULL OR (

@@ -1,6 +1,6 @@
 -- Named statements of start. Written by `npm run generate`.
 
--- src/features/start/start.sql.ts, on standbys where there are some
+-- src/extensions/start/start.sql.ts, on standbys where there are some
 -- $1 expiresAt text, $2 chainId bigint, $3 user uuid, $4 caller text
 PREPARE start AS
   SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw,

@@ -1,6 +1,6 @@
 -- Named statements of webhooks. Written by `npm run generate`.
 
--- src/features/webhooks/challenges.sql.ts
+-- src/extensions/webhooks/challenges.sql.ts
 -- $1 webhooks uuid[]
 PREPARE claim_webhook_challenges AS
   UPDATE webhooks SET retry_at = now() + make_interval(secs => (ARRAY[30, 300, 0])[challenge_tries + 1]),
@@ -11,7 +11,7 @@ PREPARE claim_webhook_challenges AS
   RETURNING id AS webhook, url, array_remove(
 ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets;
 
--- src/features/webhooks/challenges.sql.ts
+-- src/extensions/webhooks/challenges.sql.ts
 -- $1 error text, $2 slow boolean, $3 network text, $4 webhook uuid, $5 url text
 PREPARE finish_webhook_challenge AS
 UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean), network = ($3::text),
@@ -21,7 +21,7 @@ UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean), network = 
 WHERE id = ($4::uuid) AND url = ($5::text) AND status = 'UNVERIFIED'
 RETURNING status;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 webhooks uuid[], $2 most integer[], $3 leaseSeconds float8
 PREPARE claim_webhook_deliveries AS
   WITH asked AS MATERIALIZED (
@@ -46,7 +46,7 @@ ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END],
     d.event_id AS "eventId", d.created_at AS "createdAt",
     (SELECT body FROM webhook_events WHERE id = d.event_id) AS event;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 lanes text[], $2 dues timestamptz[], $3 ids uuid[], $4 most integer, $5 full text[]
 PREPARE due_webhooks AS
 SELECT place.lane, date_part('epoch', now()) AS now, page.due::text, page.id, page.webhooks
@@ -71,7 +71,7 @@ CROSS JOIN LATERAL (
     SELECT due_at AS due, id FROM seen ORDER BY due_at DESC, id DESC LIMIT 1) last
     ON (SELECT count(*) FROM seen) = ($4::integer)) page;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 most integer, $2 webhooks uuid[]
 PREPARE fail_webhook_deliveries AS
 UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
@@ -82,7 +82,7 @@ WHERE id = ANY (ARRAY(
     LIMIT ($1::integer) FOR UPDATE SKIP LOCKED) d
   WHERE w.id = ANY(($2::uuid[])) AND w.status = 'DISABLED' LIMIT ($1::integer)));
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 waits integer[], $2 ids uuid[], $3 attempts integer[], $4 statuses integer[], $5 errors text[], $6 webhook uuid, $7 slow boolean, $8 network text, $9 retryAfter float8, $10 url text
 PREPARE finish_webhook_deliveries AS
 WITH finished AS (
@@ -114,7 +114,7 @@ UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error
 FROM next n WHERE w.id = ($6::uuid) AND w.url = ($10::text) AND w.status IN ('ACTIVE', 'PAUSED')
 RETURNING w.status;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 batch integer, $2 after text
 PREPARE forget_previous_webhook_secrets AS
 WITH forgotten AS (
@@ -125,7 +125,7 @@ WITH forgotten AS (
 )
 SELECT count(*)::int AS removed, ($2::text) AS reached FROM forgotten;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
 PREPARE remove_old_webhook_deliveries AS
 WITH turn AS MATERIALIZED (
@@ -139,7 +139,7 @@ WITH turn AS MATERIALIZED (
 )
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
--- src/features/webhooks/deliveries.sql.ts
+-- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
 PREPARE remove_old_webhook_events AS
 WITH turn AS MATERIALIZED (
@@ -153,7 +153,7 @@ WITH turn AS MATERIALIZED (
 )
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
--- src/features/webhooks/fan-out.sql.ts
+-- src/extensions/webhooks/fan-out.sql.ts
 -- $1 subjects text[], $2 events text[], $3 most integer
 PREPARE fan_out_to_crowds AS
   WITH taken AS MATERIALIZED (
@@ -218,7 +218,7 @@ ORDER BY event, address DESC, webhook DESC) c ON c.event = t.event_id
   )
   SELECT count(*)::integer AS taken FROM taken;
 
--- src/features/webhooks/fan-out.sql.ts
+-- src/extensions/webhooks/fan-out.sql.ts
 -- $1 ids text[], $2 topics text[], $3 bodies text[], $4 areForAll boolean[], $5 pools uuid[], $6 accounts text[], $7 each integer
 PREPARE fan_out_to_webhooks AS
   WITH start AS MATERIALIZED (
@@ -285,7 +285,7 @@ ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WH
   )
   SELECT count(*)::integer AS crowds FROM crowds;
 
--- src/features/webhooks/fan-out.sql.ts
+-- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after text, $2 most integer
 PREPARE next_webhook_crowds AS
 WITH RECURSIVE heads AS (
@@ -302,7 +302,7 @@ CROSS JOIN LATERAL (
   ORDER BY event_id LIMIT ($2::integer) / (SELECT count(*) FROM heads)) c
 ORDER BY h.n, c.event_id;
 
--- src/features/webhooks/fan-out.sql.ts
+-- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after timestamptz, $2 batch integer
 PREPARE remove_old_webhook_crowds AS
 WITH turn AS MATERIALIZED (

@@ -1,17 +1,27 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { ProcessSettings } from '#platform/config/process.settings';
-import { type SettingsOf, namesOf, readSettings } from '#platform/config/settings';
+import { type AreaClass, type SettingsOf, namesOf, readSettings } from '#platform/config/settings';
 import { HttpSettings } from '#platform/http/http.settings';
 import { LimitsSettings } from '#platform/limits/limits.settings';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { AccessSettings } from '#features/access/access.settings';
 import { AuthSettings } from '#features/auth/auth.settings';
-import { ClientConfigSettings } from '#features/config/config.settings';
-import { EventsSettings } from '#features/events/events.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
-import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { IndexerSettings } from './indexer.settings';
 import { KeeperSettings } from './keeper.settings';
+
+const EXTENSIONS = path.join(__dirname, '../extensions');
+
+/** Areas of the extensions that are there: the exports of their `*.settings` files. */
+const OF_EXTENSIONS = (
+  existsSync(EXTENSIONS) ? readdirSync(EXTENSIONS, { recursive: true, encoding: 'utf8' }) : []
+)
+  .filter((file) => /\.settings\.[jt]s$/.test(file))
+  .sort()
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  .flatMap((file) => Object.values(require(path.join(EXTENSIONS, file)) as Record<string, AreaClass>));
 
 /** Every area. Each process reads all of them, so that a wrong value is found wherever it is set. */
 export const AREAS = [
@@ -23,9 +33,7 @@ export const AREAS = [
   AuthSettings,
   LimitsSettings,
   PoolsSettings,
-  ClientConfigSettings,
-  EventsSettings,
-  ReceiversSettings,
+  ...OF_EXTENSIONS,
   IndexerSettings,
   KeeperSettings,
 ] as const;
@@ -35,7 +43,10 @@ export const KEEPER_AREAS = [ProcessSettings, HttpSettings, KeeperSettings] as c
 
 export type KeeperEnvironment = SettingsOf<typeof KEEPER_AREAS>;
 
-/** Every setting of the service, read from the environment once at start. `.env.example` lists the same names. */
+/**
+ * Every setting of the service but those of extensions, read from the environment once at start. `.env.example` lists
+ * the names of all. Extensions inject their areas.
+ */
 export type Environment = SettingsOf<typeof AREAS>;
 
 export const SETTINGS = [...new Set(AREAS.flatMap((area) => namesOf(area)))].sort();

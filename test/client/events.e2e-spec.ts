@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { RETRY_MS } from '#features/events/event-stream';
+import { RETRY_MS } from '#extensions/events/event-stream';
 import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
 import { freePort } from '#dev/ports';

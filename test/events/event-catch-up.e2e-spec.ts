@@ -1,7 +1,7 @@
 import { cursorText } from '#ledger/outbox/ledger-event';
-import { MOST_READ, MOST_SENT } from '#features/events/catch-ups';
+import { MOST_READ, MOST_SENT } from '#extensions/events/catch-ups';
 import { Sessions } from '#features/access/sessions';
-import { EventHub } from '#features/events/event-hub';
+import { EventHub } from '#extensions/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
 import { connectTo } from '../support/database';

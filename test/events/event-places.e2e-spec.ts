@@ -1,7 +1,7 @@
 import { register } from 'prom-client';
 import { createLogger } from '#platform/log/logger';
 import { SessionFeed } from '#features/access/session-feed';
-import { END_REASONS, type EndReason } from '#features/events/event-stream';
+import { END_REASONS, type EndReason } from '#extensions/events/event-stream';
 import { type SignedIn, linesOfRequests, until, useApp } from '../support/app';
 import { EventReader, holdSweeps, holdTerms } from '../support/events/event-source';
 

@@ -1,8 +1,8 @@
 import { Database } from '#platform/database/database';
 import { AUDIENCES, type LedgerEvent, TOPICS, type Topic, eventsOf } from '#ledger/outbox/ledger-event';
-import { EventBatch } from '#features/events/event-batch';
-import { READERS_OF_POOLS, isUnknown, mayRead } from '#features/events/readers.sql';
-import { WebhookFanOut } from '#features/webhooks/webhook-fan-out';
+import { EventBatch } from '#extensions/events/event-batch';
+import { READERS_OF_POOLS, isUnknown, mayRead } from '#extensions/events/readers.sql';
+import { WebhookFanOut } from '#extensions/webhooks/webhook-fan-out';
 import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { readable } from '../support/events/outbox';

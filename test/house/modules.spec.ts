@@ -15,6 +15,7 @@ const STOREYS = [
   'ledger',
   'features',
   'settings',
+  'extensions',
   'verify',
   'indexer',
   'keeper',
@@ -97,6 +98,13 @@ describe('the house', () => {
       'move src/features/goals/dto/create-goal.dto.ts to src/features/goals/ (docs/adding-a-module.md): a feature has no subfolders',
     ]);
     expect(misplaced(files)).toEqual([]);
+  });
+
+  it('has extensions that only the application and other extensions import, so that each can be left out', () => {
+    const importers = imports.filter(
+      ({ file, target }) => target.startsWith('extensions/') && !file.startsWith('extensions/'),
+    );
+    expect([...new Set(importers.map(({ file }) => file))]).toEqual(['api/app.module.ts']);
   });
 
   it('has no knot of rooms', () => expect(cycles(importsByRoom())).toEqual([]));
@@ -199,7 +207,9 @@ describe('tables', () => {
         ...read(`1767225600000-baseline/${file}`).matchAll(/^CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (\w+)/gm),
       ])
       .map(([, name]) => name);
-    const others = [...owners].filter(([, room]) => !room.startsWith('features/')).map(([table]) => table);
+    const others = [...owners]
+      .filter(([, room]) => !/^(features|extensions)\//.test(room))
+      .map(([table]) => table);
     expect([...baseline, ...others].filter((table) => !listed.includes(table))).toEqual([]);
     const known = [...baseline, ...owners.keys(), 'migrations'];
     expect(listed.filter((table) => !known.includes(table))).toEqual([]);
@@ -208,7 +218,7 @@ describe('tables', () => {
   it('are written by their own room, and read by rooms that depend on it', () => {
     const graph = importsByRoom();
     const faults: string[] = [];
-    for (const file of files.filter((each) => /^(ledger|features)\//.test(each)))
+    for (const file of files.filter((each) => /^(ledger|features|extensions)\//.test(each)))
       for (const { verb, table } of mentionsOf(file)) {
         const owner = owners.get(table);
         if (!owner || owner === roomOf(file)) continue;
@@ -239,7 +249,7 @@ describe('ESLint', () => {
     #features/pools/pool.entity #features/pools/pools.sql #features/pools/pools.settings
     #features/pools/pools.module #features/pools/pools.service ./lottery.dto`.split(/\s+/);
   const REFUSED = `../../platform/errors/errors ../pools/pools.service #features/pools/pools.dto
-    #features/pools/pools.controller #features/events/event-hub #features/access/session-feed
+    #features/pools/pools.controller #extensions/events/events.sql #features/access/session-feed
     #features/access/pools.service #settings/environment #indexer/ledger/draws.sql #indexer/indexer.module
     #verify/checks/pools.sql #api/app.module #dev/settings`.split(/\s+/);
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Gauge, register } from 'prom-client';
 import { getToken } from '@willsoto/nestjs-prometheus';
 import { Database } from '#platform/database/database';
-import { Deletions } from '#features/people/deletions';
-import { Unfinished } from '#features/people/unfinished';
+import { Deletions } from '#extensions/people/deletions';
+import { Unfinished } from '#extensions/people/unfinished';
 import { type TestApp, until, useApp } from '../support/app';
 
 describe('metrics', () => {

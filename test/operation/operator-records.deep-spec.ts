@@ -39,12 +39,12 @@ describe('commands of operators', () => {
   it('export and delete a person by address, with a record of each', async () => {
     const user = await app.signIn();
     const { id } = await app.createPool(user);
-    const { stdout } = await run('api/people.ts', ['export', user.wallet.address]);
+    const { stdout } = await run('extensions/people/command.ts', ['export', user.wallet.address]);
     const lines = stdout.trim().split('\n');
     const exported = await app.get('/users/me/export?limit=500', user);
     expect(lines.map((line) => JSON.parse(line) as object)).toEqual(exported.body.data);
     expect(stdout).toContain(id);
-    const deleted = await run('api/people.ts', ['delete', user.wallet.address]);
+    const deleted = await run('extensions/people/command.ts', ['delete', user.wallet.address]);
     expect(deleted.stdout).toBe(`${user.address}: deleted, but for its pools in the ledger\n`);
     // Another process has ended the session: this one hears of it.
     await until(async () => (await app.get('/users/me', user)).status === 401);
@@ -60,7 +60,7 @@ describe('commands of operators', () => {
       CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN NEW.waits_until := ''infinity''; RETURN NEW; END';
       CREATE TRIGGER later BEFORE INSERT ON account_deletions FOR EACH ROW EXECUTE FUNCTION later()`);
-    const { stdout } = await run('api/people.ts', ['delete', user.address]);
+    const { stdout } = await run('extensions/people/command.ts', ['delete', user.address]);
     await app.sql('DROP FUNCTION later CASCADE');
     expect(stdout).toContain('being deleted: it waits for the indexer');
     const [record] = await readRecords(app.database.url, 1);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
-import { Deletions } from '#features/people/deletions';
+import { Deletions } from '#extensions/people/deletions';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Fate, KEPT } from './kept';
 import { newHash, LOCK_WAITS } from '../support/ledger';

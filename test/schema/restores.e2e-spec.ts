@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Database } from '#platform/database/database';
 import { BEGINNING, type OutboxCursor, cursorText } from '#ledger/outbox/ledger-event';
 import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
-import { EventHub } from '#features/events/event-hub';
+import { EventHub } from '#extensions/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { emptyOutbox, hold, publish, readBehind, readable, storedCursor } from '../support/events/outbox';

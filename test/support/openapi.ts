@@ -52,7 +52,7 @@ export function readDocument(text: string): OpenApiDocument {
     const [, section, name] = /^#\/components\/(\w+)\/(.+)$/.exec(value.$ref ?? '') ?? [];
     return section ? (shared[section][name] as T) : value;
   };
-  for (const operations of [...Object.values(document.paths), ...Object.values(document.webhooks)])
+  for (const operations of [...Object.values(document.paths), ...Object.values(document.webhooks ?? {})])
     for (const operation of Object.values(operations)) {
       operation.parameters = operation.parameters?.map(resolved);
       for (const [status, response] of Object.entries(operation.responses))

@@ -23,17 +23,17 @@ import { describeViolations } from '#platform/errors/violations';
 import { compileRules } from '#platform/validation/compiled-rules';
 import { DtoPipe } from '#platform/validation/validation.pipe';
 import { TOPICS } from '#ledger/outbox/ledger-event';
-import { EventsQuery } from '#features/events/events.dto';
+import { EventsQuery } from '#extensions/events/events.dto';
 import { ListWinnersQuery, WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import {
   CompoundingCallsQuery,
   DepositCallsQuery,
   TicketCallsQuery,
   WithdrawCallsQuery,
-} from '#features/payments/calls.dto';
-import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
-import { CirclePaymentQuery, OpenCircleQuery } from '#features/circles/circle-calls.dto';
-import { ExportQuery } from '#features/people/people.dto';
+} from '#extensions/payments/calls.dto';
+import { DrawCallsQuery } from '#extensions/payments/draw-calls.dto';
+import { CirclePaymentQuery, OpenCircleQuery } from '#extensions/circles/circle-calls.dto';
+import { ExportQuery } from '#extensions/people/people.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
 import {
   ListTransactionsQuery,

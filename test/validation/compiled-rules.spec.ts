@@ -21,7 +21,7 @@ import { compileRules } from '#platform/validation/compiled-rules';
 import { DtoPipe, MAX_VALUES } from '#platform/validation/validation.pipe';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { CreatePoolRequest } from '#features/pools/pools.dto';
-import { CreateWebhookRequest, UpdateWebhookRequest } from '#features/webhooks/webhooks.dto';
+import { CreateWebhookRequest, UpdateWebhookRequest } from '#extensions/webhooks/webhooks.dto';
 
 class Choice {
   @IsIn(['a', 'b'])

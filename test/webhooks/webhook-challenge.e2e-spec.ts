@@ -1,5 +1,5 @@
 import { Database } from '#platform/database/database';
-import { CLAIM_CHALLENGES } from '#features/webhooks/challenges.sql';
+import { CLAIM_CHALLENGES } from '#extensions/webhooks/challenges.sql';
 import { type Response, until, useApp } from '../support/app';
 import { readable } from '../support/events/outbox';
 import { type Receiver, isSigned } from '../support/events/receiver';

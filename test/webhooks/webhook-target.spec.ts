@@ -1,8 +1,8 @@
-import { defaultEnvironment } from '#settings/environment';
-import { problemOf, targetOf } from '#features/receivers/webhook-target';
+import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { problemOf, targetOf } from '#extensions/receivers/webhook-target';
 
-const production = Object.assign(defaultEnvironment(), { NODE_ENV: 'production' });
-const development = Object.assign(defaultEnvironment(), { NODE_ENV: 'development' });
+const production = Object.assign(new ReceiversSettings(), { NODE_ENV: 'production' });
+const development = Object.assign(new ReceiversSettings(), { NODE_ENV: 'development' });
 
 it.each([
   '127.0.0.1',

@@ -7,7 +7,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
  * times seconds since the last accrual.
  *
  * This arithmetic also stands in contracts/SavingsPool.sol, src/verify/checks/yield-model.ts (which explains it) and
- * src/features/positions/positions.sql.ts: a change to one is a change to all four.
+ * src/extensions/positions/positions.sql.ts: a change to one is a change to all four.
  */
 const SCALE = 2n ** 128n;
 

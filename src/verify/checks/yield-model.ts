@@ -20,7 +20,7 @@
  * Settling at other moments may round differently, so the result is stored with these events and with no others.
  *
  * This arithmetic also stands in contracts/SavingsPool.sol, src/indexer/ledger/positions.ts and
- * src/features/positions/positions.sql.ts: a change to one is a change to all four. They share no code on purpose, so
+ * src/extensions/positions/positions.sql.ts: a change to one is a change to all four. They share no code on purpose, so
  * that verification and the tests of the contract find a fault in any of the others.
  */
 const SCALE = 2n ** 128n;

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { type Address, maxUint256, zeroAddress } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { POOL_DETAIL, POOL_YIELD } from '#features/pools/pools.sql';
-import { POOL_POSITION } from '#features/positions/positions.sql';
+import { POOL_POSITION } from '#extensions/positions/positions.sql';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { AgreedChain } from '#indexer/agreement/agreed-chain';
 import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';

@@ -9,9 +9,9 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { Sessions } from '#features/access/sessions';
 import { User } from '#features/access/user.entity';
-import { ReceiversSettings } from '#features/receivers/receivers.settings';
-import { newSecret } from '#features/receivers/signature';
-import { type Target, requireTarget, targetOf } from '#features/receivers/webhook-target';
+import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { newSecret } from '#extensions/receivers/signature';
+import { type Target, requireTarget, targetOf } from '#extensions/receivers/webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {

@@ -5,9 +5,9 @@ import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { ReceiversSettings } from '#features/receivers/receivers.settings';
-import { LANES, type Lane, Slots, type Turn } from '#features/receivers/slots';
-import { SEND_TIMEOUT_MS, WebhookClient } from '#features/receivers/webhook-client';
+import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { LANES, type Lane, Slots, type Turn } from '#extensions/receivers/slots';
+import { SEND_TIMEOUT_MS, WebhookClient } from '#extensions/receivers/webhook-client';
 import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
 import {
   CLAIM_DELIVERIES,

@@ -1,8 +1,8 @@
 import type { Database } from '#platform/database/database';
 import type { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import type { ReceiversSettings } from '#features/receivers/receivers.settings';
-import { type Lane, SHARES } from '#features/receivers/slots';
-import type { WebhookClient } from '#features/receivers/webhook-client';
+import type { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { type Lane, SHARES } from '#extensions/receivers/slots';
+import type { WebhookClient } from '#extensions/receivers/webhook-client';
 import { CLAIM_CHALLENGES } from './challenges.sql';
 import { CLAIM_DELIVERIES, DUE_WEBHOOKS, type DueWebhook, FAIL_DELIVERIES } from './deliveries.sql';
 import { WebhookSender } from './webhook-sender';

@@ -4,9 +4,9 @@ import { Database } from '#platform/database/database';
 import { type ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { ContractCalls } from '#features/payments/calls.dto';
-import { type CircleCall, approve, ofCircle, openCircle } from '#features/payments/contract-calls';
-import { calls, chainIdOf } from '#features/payments/on-chain';
+import type { ContractCalls } from '#extensions/payments/calls.dto';
+import { type CircleCall, approve, ofCircle, openCircle } from '#extensions/payments/contract-calls';
+import { calls, chainIdOf } from '#extensions/payments/on-chain';
 import type { OpenCircleQuery } from './circle-calls.dto';
 import { CIRCLE_TO_CALL, type CircleToCall } from './circles.sql';
 

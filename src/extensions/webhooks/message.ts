@@ -1,4 +1,4 @@
-import { signatureHeaders } from '#features/receivers/signature';
+import { signatureHeaders } from '#extensions/receivers/signature';
 import { type DeliveryTopic, NOTICES } from './webhooks.dto';
 
 /** What a webhook is sent, signed now. */

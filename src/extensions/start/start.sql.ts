@@ -4,7 +4,7 @@ import { HERE } from '#ledger/outbox/outbox.sql';
 import { USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '#features/lottery/lottery.sql';
 import { LIST_POOLS } from '#features/pools/pools.sql';
-import { LIST_POSITIONS } from '#features/positions/positions.sql';
+import { LIST_POSITIONS } from '#extensions/positions/positions.sql';
 import { LIST_TRANSACTIONS } from '#features/transactions/transactions.sql';
 import { PROFILE } from '#features/users/users.sql';
 

@@ -6,7 +6,7 @@ import { within } from '#platform/timing/waits';
 import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { audienceOf } from '#features/events/readers.sql';
+import { audienceOf } from '#extensions/events/readers.sql';
 import { FAN_OUT, FAN_OUT_TO_CROWDS, NEXT_CROWDS } from './fan-out.sql';
 
 /** Events of one statement, and the webhooks of each beside those of its account, of which a user has ten at most. */

@@ -6,7 +6,7 @@ import { expiring } from '#platform/database/expired-rows';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { WebhookClient } from '#features/receivers/webhook-client';
+import { WebhookClient } from '#extensions/receivers/webhook-client';
 import { FORGET_PREVIOUS_SECRETS, REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
 import { REMOVE_OLD_CROWDS } from './fan-out.sql';
 import { WebhookFanOut } from './webhook-fan-out';

@@ -6,8 +6,8 @@ import { requireSchema } from '#platform/migrating/schema';
 import { recorded } from '#platform/operating/records';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { loadEnvironment } from '#settings/environment';
-import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#features/people/deletion.sql';
-import { type ExportPlace, type Person, exportPage } from '#features/people/export';
+import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from './deletion.sql';
+import { type ExportPlace, type Person, exportPage } from './export';
 
 const USAGE = 'usage: people export ADDRESS | delete ADDRESS';
 const ROWS = 500;

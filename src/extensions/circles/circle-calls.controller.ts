@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ApiData, type DocumentedError } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ContractCalls } from '#features/payments/calls.dto';
+import { ContractCalls } from '#extensions/payments/calls.dto';
 import { CirclePaymentQuery, OpenCircleQuery } from './circle-calls.dto';
 import { CircleCallsService } from './circle-calls.service';
 

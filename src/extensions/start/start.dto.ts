@@ -5,7 +5,7 @@ import { UserAnalytics } from '#features/analytics/analytics.dto';
 import { CurrentDraw, Winner } from '#features/lottery/lottery.dto';
 import { DrawEntry } from '#features/lottery/tickets.dto';
 import { PoolItem } from '#features/pools/pools.dto';
-import { PositionItem } from '#features/positions/positions.dto';
+import { PositionItem } from '#extensions/positions/positions.dto';
 import { TransactionItem } from '#features/transactions/transactions.dto';
 import { Profile } from '#features/users/users.dto';
 import { LIMITS, type StartList } from './start.sql';

@@ -3,7 +3,7 @@ import { AccessModule } from '#features/access/access.module';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { PositionsModule } from '#features/positions/positions.module';
+import { PositionsModule } from '#extensions/positions/positions.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { StartController } from './start.controller';

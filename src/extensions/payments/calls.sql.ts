@@ -13,7 +13,7 @@ import {
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { isPaying, submitted } from '#features/pools/unpaid.sql';
-import { ACCRUED, CLAIMABLE } from '#features/positions/positions.sql';
+import { ACCRUED, CLAIMABLE } from '#extensions/positions/positions.sql';
 import type { OwnContract } from './own-calls';
 
 /** Both are null until an indexer has read them from the chain. The token is the contract's. */

@@ -1,6 +1,6 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import { readersOfPool } from '#features/events/readers.sql';
+import { readersOfPool } from '#extensions/events/readers.sql';
 
 /** Of the events that are for everyone. Those of a pool have its id. */
 export const EVERYONE = 'all';

@@ -84,6 +84,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
+      // The parser refuses such headers before a request exists, so any operation may answer so, without X-Request-Id.
       operation.responses['431'] ??= failure(431);
       const isRaw = takeExtension<boolean>(operation, RAW) ?? false;
       if (!isRaw && !(ERRORS_OF_OPERATION in operation)) putInEnvelope(operation);
@@ -119,7 +120,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
-/** Any operation may answer 431: the parser refuses before a request exists, and without X-Request-Id. */
+/** The response of an error, by its status. */
 const failure = (status: number): ResponseObject => ({
   description: DESCRIPTIONS[status],
   content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/ErrorResponse' } } },

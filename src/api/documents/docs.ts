@@ -83,8 +83,8 @@ const page = ({ base, domains, chainId }: PageSettings): string => `<!DOCTYPE ht
 const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
 
 /**
- * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` and /docs-json redirect to them. Only the listed
- * files are served: the packages also contain source maps, four times the page's size.
+ * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` and /docs-json redirect to them.
+ * Only the listed files are served: the packages also contain source maps, four times the page's size.
  */
 export function serveDocs(
   app: NestFastifyApplication,

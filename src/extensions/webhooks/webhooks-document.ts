@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
 import type { DocumentParts } from '#platform/openapi/api-docs';
-import { modelOf } from '#ledger/outbox/event-models';
+import { EVENT_ID, modelOf } from '#ledger/outbox/event-models';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { PAYLOADS } from '#ledger/outbox/payloads';
-import { ChallengeAnswer, EVENT_ID, NOTICES, WebhookChallenge, WebhookNotice } from './webhooks.dto';
+import { ChallengeAnswer, NOTICES, WebhookChallenge, WebhookNotice } from './webhooks.dto';
 
 const SIGNED = {
   'Webhook-Id': ['Names the delivery, the same in all attempts', '01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2'],

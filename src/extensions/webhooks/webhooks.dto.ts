@@ -10,6 +10,7 @@ import {
   IsString,
   MaxLength,
 } from 'class-validator';
+import { EVENT_ID } from '#ledger/outbox/event-models';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
@@ -24,7 +25,6 @@ const URL_EXAMPLE = 'https://backend.example.org/savings-events';
 const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
 const SECRET_EXAMPLE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=';
 const CHALLENGE_EXAMPLE = 'q3Fh0Vw9c1sK7yJtB2mXzA';
-export const EVENT_ID = '0000000002f1-00000000001a-0001';
 
 const AreTopics = (): PropertyDecorator =>
   applyDecorators(

@@ -69,7 +69,7 @@ export class ContractStates {
     this.patience.forgetAll();
   }
 
-  /** Quarantines contracts for as long as they are among these */
+  /** Quarantines the contracts that cannot be followed. They stay so until a later call no longer names them. */
   async bar(
     ledger: Ledger,
     cursor: ChainCursor,

@@ -59,8 +59,8 @@ export class ReadAhead {
   }
 
   /**
-   * The heads of the endpoints. While the cursor is more than 64 blocks behind, those of a moment ago will do, and the next are
-   * asked for beside the reading. @throws as RpcEndpoints.askForHeads
+   * The heads of the endpoints. While the cursor is more than 64 blocks behind, those of a moment ago will do, and the
+   * next are asked for beside the reading. @throws as RpcEndpoints.askForHeads
    */
   async askForHeads(cursor: Block, contracts: string[]): Promise<Heads> {
     const { heads } = this;

@@ -3,6 +3,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { TOPICS, type Topic } from './ledger-event';
 import { PAYLOADS } from './payloads';
 
+/** An id of an event, as an example. */
+export const EVENT_ID = '0000000002f1-00000000001a-0001';
+
 /** `deposit.confirmed` is `DepositConfirmedEvent` in the document. */
 export const modelOf = (topic: Topic): string =>
   `${topic.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`;
@@ -15,7 +18,7 @@ function eventClass(topic: Topic): Type {
     ApiProperty({ type: String, ...options })(Event.prototype, name);
   property('id', {
     description: 'Unique to this event. Later events have greater ids, compared as text',
-    example: '0000000002f1-00000000001a-0001',
+    example: EVENT_ID,
   });
   property('topic', { enum: [topic] });
   property('occurredAt', {

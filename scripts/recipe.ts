@@ -37,20 +37,20 @@ export interface Recipe {
   commands: string[];
 }
 
-/** All recipes, in the order of their index: some build upon those before them. */
+/** All recipes with files, in the order of their index: some build upon those before them. */
 export function readRecipes(): Recipe[] {
   const index = readFileSync(path.join(RECIPES, 'README.md'), 'utf8');
   const listed = [...index.matchAll(/^\|.*\]\(([./\w-]+\.md)\)/gm)].map(([, name]) => name);
   const missing = readdirSync(RECIPES).filter((name) => name !== 'README.md' && !listed.includes(name));
   if (missing.length > 0) throw new Error(`not in docs/recipes/README.md: ${missing.join(', ')}`);
-  return listed.map((name) =>
-    readRecipe(path.basename(name), readFileSync(path.join(RECIPES, name), 'utf8')),
-  );
+  return listed
+    .map((name) => readRecipe(path.basename(name), readFileSync(path.join(RECIPES, name), 'utf8')))
+    .filter(({ files }) => files.size > 0);
 }
 
 /**
  * Reads a recipe: a path in bold names the file of the code blocks that follow it. A `ts` or `sql` block is the whole
- * file, a `diff` block an edit of an existing one, a `sh` block holds commands.
+ * file, a `diff` block an edit of an existing one, a `sh` block holds commands, `console` commands of people.
  */
 export function readRecipe(name: string, markdown: string): Recipe {
   const recipe: Recipe = { name, files: new Map(), edits: [], commands: [] };
@@ -69,7 +69,8 @@ export function readRecipe(name: string, markdown: string): Recipe {
     else if (language === 'sh') recipe.commands.push(...lines);
     else if (language === 'diff')
       recipe.edits.push({ file, before: withMark(lines, ' -'), after: withMark(lines, ' +') });
-    else throw new Error(`${name}: a second file or an unknown language: ${language} after ${file}`);
+    else if (language !== 'console')
+      throw new Error(`${name}: a second file or an unknown language: ${language} after ${file}`);
   }
   return recipe;
 }

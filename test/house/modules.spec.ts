@@ -88,14 +88,12 @@ describe('the house', () => {
       paths.flatMap((file) => {
         const [, feature] = /^features\/([^/]+)\/.+\//.exec(file) ?? [];
         return feature
-          ? [
-              `move src/${file} to src/features/${feature}/ (docs/adding-a-module.md): a feature has no subfolders`,
-            ]
+          ? [`move src/${file} to src/features/${feature}/ (docs/tutorial.md): a feature has no subfolders`]
           : [];
       });
     // As `nest g resource` makes them.
     expect(misplaced(['features/goals/dto/create-goal.dto.ts', 'features/goals/goals.service.ts'])).toEqual([
-      'move src/features/goals/dto/create-goal.dto.ts to src/features/goals/ (docs/adding-a-module.md): a feature has no subfolders',
+      'move src/features/goals/dto/create-goal.dto.ts to src/features/goals/ (docs/tutorial.md): a feature has no subfolders',
     ]);
     expect(misplaced(files)).toEqual([]);
   });

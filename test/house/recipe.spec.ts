@@ -32,7 +32,7 @@ describe('the recipes', () => {
 
   it('begin with the module, on which others build', () => {
     expect(recipes.map(({ name }) => name)).toContain('topic.md');
-    expect(recipes[0].name).toBe('adding-a-module.md');
+    expect(recipes[0].name).toBe('tutorial.md');
   });
 
   it.each(recipes.map((recipe) => [recipe.name, recipe] as const))(

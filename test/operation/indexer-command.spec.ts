@@ -15,6 +15,20 @@ describe('the command line of the indexer', () => {
     ['set-aside', { name: 'set-aside', limit: 100, json: false }],
     ['set-aside --json', { name: 'set-aside', limit: 100, json: true }],
     ['records --limit 3 --json', { name: 'records', limit: 3, json: true }],
+    [
+      `adapter --abi my x.json --address ${contract} --as individual:savings --from 7`,
+      {
+        name: 'adapter',
+        abi: 'my x.json',
+        address: contract.toLowerCase(),
+        as: 'individual:savings',
+        from: 7,
+      },
+    ],
+    [
+      `adapter --abi x.json --address ${contract}`,
+      { name: 'adapter', abi: 'x.json', address: contract.toLowerCase() },
+    ],
   ])('reads "%s"', (line, command) => {
     expect(readCommand(line.split(' ').filter(Boolean))).toEqual(command);
   });
@@ -30,6 +44,8 @@ describe('the command line of the indexer', () => {
     'replay --to 5',
     'records --limit',
     'records --json --limit 3',
+    'adapter --abi x.json',
+    `adapter --abi x.json --address ${contract} --as savings:`,
     'follow',
   ])('refuses "%s" with its usage', (line) => {
     expect(() => readCommand(line.split(' '))).toThrow('usage: indexer');

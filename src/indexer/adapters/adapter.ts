@@ -14,6 +14,7 @@ import { type Layout, type Parameters, layoutOf } from './parameters';
 /** An event that an adapter reads. */
 export interface AdaptedEvent {
   name: string;
+  item: AbiEvent;
   /** Class and method. */
   place: string;
   read: Layout['read'];
@@ -57,7 +58,7 @@ export function adapterOf(instance: object): Adapter | undefined {
     const { read, numberAt } = layoutOf(item);
     const translate = methods[method].bind(instance);
     const number = numberedBy === undefined ? undefined : numberAt(numberedBy);
-    events.set(topic, { name: event, place, read, number, translate });
+    events.set(topic, { name: event, item, place, read, number, translate });
   }
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))

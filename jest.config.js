@@ -15,6 +15,7 @@ module.exports = {
   moduleNameMapper: {
     '^#(.*)$': '<rootDir>/src/$1',
     '^@pooled-savings/client$': '<rootDir>/client/src/index.ts',
+    '^@pooled-savings/client/(\\w+)$': '<rootDir>/client/src/$1.ts',
     // Sources of the client import each other by the names of the built files.
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

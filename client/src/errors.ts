@@ -1,7 +1,9 @@
-import type { Address, Hash } from 'viem';
 import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
+// As viem has them, which servers that only verify webhooks do not install.
+type Address = `0x${string}`;
+type Hash = `0x${string}`;
 
 /** The service's names for its errors. Codes stay stable while messages may change. */
 export type ErrorCode = Schemas['ErrorCode'];

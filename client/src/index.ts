@@ -44,5 +44,6 @@ export type { TokenStore } from './tokens.js';
 export type { RetryOptions } from './transport.js';
 export type * from './types.js';
 export type { WebhookChallenge, WebhookNotice, WebhookPayload } from './webhooks.js';
+/** @deprecated Import it from `@pooled-savings/client/webhooks`, which works without viem. */
 export { verifyWebhook } from './webhooks.js';
 export type { Payer, Signer, SigningAccount, WalletProvider } from './wallet.js';

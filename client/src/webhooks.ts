@@ -1,7 +1,8 @@
 import { bytesOf } from './base64.js';
 import { WebhookSignatureError } from './errors.js';
-import type { EventPayload } from './events.js';
 import type { components } from './schema.js';
+
+export { WebhookSignatureError };
 
 const TOLERANCE_SECONDS = 300;
 
@@ -9,13 +10,15 @@ const TOLERANCE_SECONDS = 300;
 type SignedHeaders =
   { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
 
+type Schemas = components['schemas'];
+
 /** No event: events were left out, so load again what you keep, or the owner of the webhook asked for a test. */
-export type WebhookNotice = components['schemas']['WebhookNotice'];
+export type WebhookNotice = Schemas['WebhookNotice'];
 
 /** Before the first event: answer with `{"challenge": "…"}` if you have made a webhook that leads here. */
-export type WebhookChallenge = components['schemas']['WebhookChallenge'];
+export type WebhookChallenge = Schemas['WebhookChallenge'];
 
-export type WebhookPayload = EventPayload | WebhookNotice | WebhookChallenge;
+export type WebhookPayload = Schemas['EventPayload'] | WebhookNotice | WebhookChallenge;
 
 /** What was signed before the body, with which key, and the signatures, one of which has to fit. */
 interface Signed {

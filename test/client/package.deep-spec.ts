@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const ROOT = join(__dirname, '../..');
 const CLIENT = join(ROOT, 'client');
@@ -45,7 +45,9 @@ describe('the package, as npm has it', () => {
       exports: Record<string, Record<string, Record<string, string>>>;
       main: string;
     };
-    const files = Object.values(entries['.']).flatMap((each) => Object.values(each));
+    const files = Object.values(entries).flatMap((each) =>
+      Object.values(each).flatMap(Object.values<string>),
+    );
     for (const file of [...files, main]) expect(existsSync(join(out, file))).toBe(true);
     const modules = readdirSync(join(out, 'dist'), { recursive: true, encoding: 'utf8' });
     for (const file of modules.filter((name) => name.endsWith('.js'))) {
@@ -54,6 +56,26 @@ describe('the package, as npm has it', () => {
         expect(from).toMatch(/^(\.{1,2}\/[\w/-]+\.js|viem(\/\w+)?|openapi-fetch)$/);
     }
   });
+
+  /** What a file imports, and what those files import, by the names of packages or of files of ours. */
+  function importsOf(file: string, found = new Set<string>()): Set<string> {
+    const text = readFileSync(file, 'utf8');
+    for (const [, from] of text.matchAll(/(?:from |require\(|import\()['"]([^'"]+)['"]/g)) {
+      if (found.has(from)) continue;
+      found.add(from);
+      if (from.startsWith('.'))
+        importsOf(join(dirname(file), from.replace(/js$/, file.endsWith('.d.ts') ? 'd.ts' : 'js')), found);
+    }
+    return found;
+  }
+
+  it.each(['dist/webhooks.js', 'dist/webhooks.d.ts', 'dist/cjs/webhooks.js'])(
+    'verifies without packages: %s',
+    (file) => {
+      const packages = [...importsOf(join(out, file))].filter((from) => !from.startsWith('.'));
+      expect(packages).toEqual([]);
+    },
+  );
 
   it.each([
     ['module', `import { SavingsClient } from '@pooled-savings/client';`],

@@ -21,7 +21,7 @@ const PAYING = ['formatAmount', 'isSent', 'parseAmount', 'webPayments', 'webToke
 function compile(examples: string[]): string[] {
   const imports = /^import .*$/gm;
   const taken = examples.flatMap((code) => code.match(imports) ?? []);
-  const names = ['isSavingsError', 'verifyWebhook', ...PAYING].join(', ');
+  const names = ['isSavingsError', ...PAYING].join(', ');
   const [first, ...others] = examples.map((code) => code.replace(imports, ''));
   const text = [
     AROUND,
@@ -42,7 +42,10 @@ function compile(examples: string[]): string[] {
       declarationMap: false,
       rootDir: ROOT,
       noUnusedLocals: false,
-      paths: { '@pooled-savings/client': [path.join(ROOT, 'client/src/index.ts')] },
+      paths: {
+        '@pooled-savings/client': [path.join(ROOT, 'client/src/index.ts')],
+        '@pooled-savings/client/*': [path.join(ROOT, 'client/src/*.ts')],
+      },
     },
     path.join(ROOT, 'client'),
   );

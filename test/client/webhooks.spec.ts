@@ -1,4 +1,4 @@
-import { verifyWebhook } from '@pooled-savings/client';
+import { verifyWebhook } from '@pooled-savings/client/webhooks';
 import { createHmac } from 'node:crypto';
 
 const SECRET = 'whsec_2sJ1q0Zt1mJ0m9eYt0m3b3k0l6m2y3xS6m1yq8WbXgE';

@@ -1,4 +1,4 @@
-import { verifyWebhook } from '@pooled-savings/client';
+import { verifyWebhook } from '@pooled-savings/client/webhooks';
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';

@@ -4,17 +4,17 @@
 ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json ./
 # Install scripts only prepare development tools. The client is for users of the service, not part of the image. npm opens up
 # to 2,000 files at once where the disk is slow, and builders may allow 1,024: threads close them sooner, and sockets bound
 # how many packages are unpacked at once.
-RUN UV_THREADPOOL_SIZE=64 npm ci --ignore-scripts --workspaces=false --maxsockets=4
+RUN UV_THREADPOOL_SIZE=64 npm ci --ignore-scripts --workspaces=false --maxsockets=4 --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY contracts contracts
 COPY migrations migrations
 COPY src src
 RUN npm run build \
- && npm prune --omit=dev --omit=optional --ignore-scripts --workspaces=false
+ && npm prune --omit=dev --omit=optional --ignore-scripts --workspaces=false --no-audit --no-fund
 
 # Without development code, and without what Node never loads: sources, types, maps and documents of packages. Our own maps
 # stay, for stack traces, and so do licences.

@@ -3,7 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 
 /**
  * Every part of class-validator and class-transformer that they do not export or describe, with the reason why we need
- * it. Others import these from here; compiled-rules.spec.ts and compiled-queries.spec.ts fail if one of them changes.
+ * it. Others import these from here; compiled-rules.spec.ts fails if one of them changes.
  */
 
 /** The rules of a class and its ancestors, in the order in which class-validator asks them. */

@@ -23,7 +23,7 @@ SELECT pg_current_snapshot()::text AS snapshot, pg_is_in_recovery() AS standby, 
 
 -- src/features/access/sessions.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_expired_endings AS
+PREPARE remove_expired_session_endings AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired session_endings', 0)) AS mine
 ), removed AS (

@@ -2,7 +2,7 @@
 
 -- src/platform/operating/records.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_old_operator_records AS
+PREPARE remove_expired_operator_records AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired operator_records', 0)) AS mine
 ), removed AS (

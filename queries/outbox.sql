@@ -64,6 +64,20 @@ SELECT xid::text, position::text, count, items FROM (
 ) next WHERE before < ($5::integer) ORDER BY next.xid, next.position;
 
 -- src/ledger/outbox/outbox.sql.ts
+-- $1 after timestamptz, $2 batch integer
+PREPARE remove_expired_outbox_set_aside AS
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtextextended('expired outbox_set_aside', 0)) AS mine
+), removed AS (
+  DELETE FROM outbox_set_aside WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM outbox_set_aside
+    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '7 days' AND created_at >= coalesce(($1::timestamptz), '-infinity')
+    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
+  RETURNING created_at
+)
+SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
+
+-- src/ledger/outbox/outbox.sql.ts
 -- $1 after text, $2 batch integer
 PREPARE remove_old_events AS
 WITH turn AS MATERIALIZED (
@@ -85,20 +99,6 @@ WITH turn AS MATERIALIZED (
   WHERE r.id = 1 AND (r.xid, r.position) < (last.xid, last.position)
 )
 SELECT (SELECT count(*)::int FROM removed) AS removed, (SELECT xid::text FROM last) AS reached;
-
--- src/ledger/outbox/outbox.sql.ts
--- $1 after timestamptz, $2 batch integer
-PREPARE remove_old_set_aside_events AS
-WITH turn AS MATERIALIZED (
-  SELECT pg_try_advisory_xact_lock(hashtextextended('expired outbox_set_aside', 0)) AS mine
-), removed AS (
-  DELETE FROM outbox_set_aside WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM outbox_set_aside
-    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '7 days' AND created_at >= coalesce(($1::timestamptz), '-infinity')
-    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
-  RETURNING created_at
-)
-SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
 -- src/ledger/outbox/outbox.sql.ts
 -- $1 name text, $2 most integer

@@ -213,7 +213,7 @@ LEFT JOIN LATERAL (
 
 -- src/features/pools/pools.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_expired_answers AS
+PREPARE remove_expired_idempotency_keys AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired idempotency_keys', 0)) AS mine
 ), removed AS (
@@ -265,7 +265,7 @@ PREPARE cancel_unpaid AS
 
 -- src/features/pools/unpaid.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE forget_cancelled AS
+PREPARE remove_expired_cancelled_pools AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired cancelled_pools', 0)) AS mine
 ), removed AS (

@@ -127,7 +127,7 @@ SELECT count(*)::int AS removed, ($2::text) AS reached FROM forgotten;
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_old_webhook_deliveries AS
+PREPARE remove_expired_webhook_deliveries AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_deliveries', 0)) AS mine
 ), removed AS (
@@ -141,7 +141,7 @@ SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_old_webhook_events AS
+PREPARE remove_expired_webhook_events AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_events', 0)) AS mine
 ), removed AS (
@@ -304,7 +304,7 @@ ORDER BY h.n, c.event_id;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after timestamptz, $2 batch integer
-PREPARE remove_old_webhook_crowds AS
+PREPARE remove_expired_webhook_crowds AS
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_crowds', 0)) AS mine
 ), removed AS (

@@ -21,7 +21,7 @@ const statementsIn = (value: unknown): AnyStatement[] =>
 const featureOf = (file: string): string => path.basename(path.dirname(file));
 
 const declares = (file: string): boolean =>
-  / statement<|\(statement\(/.test(readFileSync(path.join(SRC, file), 'utf8')) &&
+  / statement<|\(statement\(|= removeExpired\(/.test(readFileSync(path.join(SRC, file), 'utf8')) &&
   file !== 'platform/postgres/statement.ts';
 
 interface Found {

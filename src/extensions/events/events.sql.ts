@@ -1,4 +1,4 @@
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { LedgerEvent, OutboxCursor } from '#ledger/outbox/ledger-event';
 import { END_OF_OUTBOX, PRESENT, READABLE } from '#ledger/outbox/outbox.sql';
@@ -30,11 +30,7 @@ export const REDEEM_TICKET = statement<{ digest: string }, { session: Session }>
     WHERE NOT EXISTS (SELECT FROM session_endings e WHERE e.session_id = (session ->> 'sessionId')::uuid)`,
 );
 
-export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_expired_event_tickets',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('event_tickets', 'expires_at', 'now()'),
-);
+export const REMOVE_EXPIRED_TICKETS = removeExpired('event_tickets', 'expires_at', 'now()');
 
 /** Whether all events after the cursor are still kept. */
 const KEPT = '(r.xid, r.position, 0) < (:xid::xid8, :position, :item)';

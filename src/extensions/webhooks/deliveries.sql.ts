@@ -190,16 +190,16 @@ export const FAIL_DELIVERIES = statement<{ webhooks: string[]; most: number }, n
       WHERE w.id = ANY(:webhooks) AND w.status = 'DISABLED' LIMIT :most))`,
 );
 
-export const REMOVE_OLD_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(
-  'remove_old_webhook_deliveries',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('webhook_deliveries', 'created_at', `now() - interval '7 days'`),
+export const REMOVE_OLD_DELIVERIES = removeExpired(
+  'webhook_deliveries',
+  'created_at',
+  `now() - interval '7 days'`,
 );
 
-export const REMOVE_OLD_WEBHOOK_EVENTS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_old_webhook_events',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('webhook_events', 'created_at', `now() - interval '8 days'`),
+export const REMOVE_OLD_WEBHOOK_EVENTS = removeExpired(
+  'webhook_events',
+  'created_at',
+  `now() - interval '8 days'`,
 );
 
 /** After the overlap of a rotation. Nothing depends on the moment: from then on only the newer secret signs. */

@@ -1,4 +1,4 @@
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { readersOfPool } from '#extensions/events/readers.sql';
 
@@ -174,8 +174,4 @@ export const FAN_OUT_TO_CROWDS = statement<
 );
 
 /** Bodies are kept for longer, so that all that is made of them has one. */
-export const REMOVE_OLD_CROWDS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_old_webhook_crowds',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('webhook_crowds', 'created_at', `now() - interval '1 day'`),
-);
+export const REMOVE_OLD_CROWDS = removeExpired('webhook_crowds', 'created_at', `now() - interval '1 day'`);

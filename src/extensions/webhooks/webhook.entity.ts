@@ -124,53 +124,6 @@ export class Webhook {
   leftOut: string | null;
 }
 
-/** An event that is in deliveries, as it is sent. */
-@Entity('webhook_events', {
-  comment: 'The events that are in deliveries, each once, as they are sent',
-})
-export class WebhookEvent {
-  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_events_pkey', collation: 'C' })
-  id: string;
-
-  @Column('text')
-  body: string;
-
-  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
-  @Index('webhook_events_created_at_idx')
-  createdAt: Date;
-}
-
-/** An event for more webhooks than are served at once, and the last webhook that it has come to. */
-@Entity('webhook_crowds', {
-  comment: 'An event for more webhooks than are served at once, and the last webhook that it has come to',
-})
-export class WebhookCrowd {
-  /** A pool, or `all`. Subjects take turns. */
-  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_crowds_pkey', collation: 'C' })
-  subject: string;
-
-  @PrimaryColumn({
-    type: 'text',
-    name: 'event_id',
-    primaryKeyConstraintName: 'webhook_crowds_pkey',
-    collation: 'C',
-  })
-  eventId: string;
-
-  @Column('text')
-  topic: DeliveryTopic;
-
-  @Column({ type: 'text', collation: 'C' })
-  address: string;
-
-  @Column('uuid')
-  webhook: string;
-
-  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
-  @Index('webhook_crowds_created_at_idx')
-  createdAt: Date;
-}
-
 /**
  * An event that is or was sent to a webhook. It has no foreign key: otherwise deleting a webhook would take longer the
  * more was sent to it.

@@ -11,17 +11,12 @@ import { FORGET_PREVIOUS_SECRETS, REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVEN
 import { REMOVE_OLD_CROWDS } from './fan-out.sql';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
-import { Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent } from './webhook.entity';
+import { Webhook, WebhookDelivery } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
 @Module({
-  imports: [
-    AccessModule,
-    OutboxModule,
-    PoolsModule,
-    TypeOrmModule.forFeature([Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent]),
-  ],
+  imports: [AccessModule, OutboxModule, PoolsModule, TypeOrmModule.forFeature([Webhook, WebhookDelivery])],
   controllers: [WebhooksController],
   providers: [
     WebhookClient,

@@ -8,7 +8,6 @@ import { expiring } from '#platform/database/expired-rows';
 import { AccessSettings } from './access.settings';
 import { JwtAuthGuard, JwtStrategy } from './auth.guard';
 import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
-import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
 import { Sessions } from './sessions';
 import { REMOVE_EXPIRED_ENDINGS } from './sessions.sql';
@@ -19,7 +18,7 @@ import { User } from './user.entity';
 @Module({
   imports: [
     PassportModule,
-    TypeOrmModule.forFeature([User, Nonce]),
+    TypeOrmModule.forFeature([User]),
     JwtModule.registerAsync({
       inject: [AccessSettings],
       useFactory: ({ JWT_SECRET }: AccessSettings) => ({

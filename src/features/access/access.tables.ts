@@ -1,2 +1,2 @@
-/** A table of this room. It has no entity, because TypeORM knows no xid8. */
-export const TABLES = ['session_endings'];
+/** Tables of this room without an entity, as only statements read and write them. */
+export const TABLES = ['nonces', 'session_endings'];

@@ -1,4 +1,4 @@
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { Session } from './current-user';
 
@@ -31,10 +31,10 @@ export const END_ALL_SESSIONS = statement<{ user: string }, object>(
 );
 
 // After its expiry the token is refused anyway. The hour allows for clocks that differ.
-export const REMOVE_EXPIRED_ENDINGS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_expired_endings',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('session_endings', 'expires_at', "now() - interval '1 hour'"),
+export const REMOVE_EXPIRED_ENDINGS = removeExpired(
+  'session_endings',
+  'expires_at',
+  "now() - interval '1 hour'",
 );
 
 /** Up to this number, endings are handled one by one. If there are more, every session is checked again. */

@@ -1,4 +1,4 @@
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 
@@ -36,11 +36,7 @@ export const FIND_NONCE = statement<{ nonce: string; address: string }, { found:
 );
 
 /** Of nonces that nobody used. */
-export const REMOVE_EXPIRED_NONCES = statement<ExpiryParameters, ExpiryResult>(
-  'remove_expired_nonces',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('nonces', 'expires_at', 'now()'),
-);
+export const REMOVE_EXPIRED_NONCES = removeExpired('nonces', 'expires_at', 'now()');
 
 interface SignIns {
   nonces: string[];

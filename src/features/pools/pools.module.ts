@@ -3,9 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { expiring } from '#platform/database/expired-rows';
 import { AccessModule } from '#features/access/access.module';
-import { IdempotencyKey } from './idempotency-key.entity';
 import { PoolMember } from './pool-member.entity';
-import { OwnerTotal } from './owner-total.entity';
 import { Pool } from './pool.entity';
 import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
@@ -15,10 +13,7 @@ import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from './unpaid.sql';
 import { YieldAccrual } from './yield-accrual.entity';
 
 @Module({
-  imports: [
-    AccessModule,
-    TypeOrmModule.forFeature([Pool, PoolMember, OwnerTotal, Transaction, YieldAccrual, IdempotencyKey]),
-  ],
+  imports: [AccessModule, TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual])],
   controllers: [PoolsController],
   providers: [
     PoolsService,

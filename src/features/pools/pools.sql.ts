@@ -1,6 +1,6 @@
 import { POOL_TYPES, type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import { removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { aprBps, shareYield, totalYield } from '#ledger/chain/chain.sql';
@@ -249,8 +249,8 @@ export const LEAVE_POOL = statement<
 );
 
 /** Of requests with an Idempotency-Key: nobody can ask for these answers any more. */
-export const REMOVE_EXPIRED_ANSWERS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_expired_answers',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('idempotency_keys', 'created_at', `now() - interval '24 hours'`),
+export const REMOVE_EXPIRED_ANSWERS = removeExpired(
+  'idempotency_keys',
+  'created_at',
+  `now() - interval '24 hours'`,
 );

@@ -116,12 +116,8 @@ export const CANCEL_UNPAID = statement<ExpiryParameters, ExpiryResult>(
 export const UNPAID = { batch: 20, after: '-infinity' };
 
 /** A payment after that is an unassigned deposit, which its payer can withdraw. */
-export const FORGET_CANCELLED = statement<ExpiryParameters, ExpiryResult>(
-  'forget_cancelled',
-  EXPIRY,
-  removeExpired(
-    'cancelled_pools',
-    'cancelled_at',
-    `${KNOWN_UP_TO} - interval '30 days' AND NOT ${isApart('contract_address')}`,
-  ),
+export const FORGET_CANCELLED = removeExpired(
+  'cancelled_pools',
+  'cancelled_at',
+  `${KNOWN_UP_TO} - interval '30 days' AND NOT ${isApart('contract_address')}`,
 );

@@ -9,6 +9,7 @@ export const TABLES = [
   'chain_contracts',
   'chain_contracts_apart',
   'chain_events',
+  'chain_facts',
   'chain_proofs',
   'chain_tokens',
   'circles',

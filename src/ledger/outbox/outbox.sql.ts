@@ -182,10 +182,10 @@ export const TRIED_AGAIN = statement<{ name: string; id: string; error: string |
     WHERE consumer = :name AND event_id = :id AND :error IS NOT NULL`,
 );
 
-export const REMOVE_OLD_SET_ASIDE = statement<ExpiryParameters, ExpiryResult>(
-  'remove_old_set_aside_events',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('outbox_set_aside', 'created_at', `now() - interval '7 days'`),
+export const REMOVE_OLD_SET_ASIDE = removeExpired(
+  'outbox_set_aside',
+  'created_at',
+  `now() - interval '7 days'`,
 );
 
 /** An open transaction with an id holds back all events. See `end_holding_readers` in the migration. */

@@ -8,7 +8,7 @@ import {
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
 import { OutageLog } from '#platform/log/outage-log';
-import type { TypedStatement } from '#platform/postgres/statement';
+import { type TypedStatement, statement } from '#platform/postgres/statement';
 import { Loop } from '#platform/timing/loop';
 import { Database } from './database';
 
@@ -32,11 +32,15 @@ export interface ExpiryResult {
 }
 
 /**
- * The text of a statement that removes the oldest rows whose `column` is before `before`, unless another process is
- * doing so. It starts behind what earlier batches removed. A long transaction, such as a backup, keeps those rows in the
- * index, and each scan from the start would walk over all of them.
+ * A statement that removes the oldest rows whose `column` is before `before`, unless another process is doing so. It
+ * starts behind what earlier batches removed. A long transaction, such as a backup, keeps those rows in the index, and
+ * each scan from the start would walk over all of them.
  */
-export const removeExpired = (table: string, column: string, before: string): string => `
+export const removeExpired = (table: string, column: string, before: string): Expiry['statement'] =>
+  statement<ExpiryParameters, ExpiryResult>(
+    `remove_expired_${table}`,
+    { after: 'timestamptz', batch: 'integer' },
+    `
   WITH turn AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(hashtextextended('expired ${table}', 0)) AS mine
   ), removed AS (
@@ -46,7 +50,8 @@ export const removeExpired = (table: string, column: string, before: string): st
       ORDER BY ${column} LIMIT :batch FOR UPDATE SKIP LOCKED))
     RETURNING ${column}
   )
-  SELECT count(*)::int AS removed, max(${column})::text AS reached FROM removed`;
+  SELECT count(*)::int AS removed, max(${column})::text AS reached FROM removed`,
+  );
 
 interface Expiry {
   table: string;

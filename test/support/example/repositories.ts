@@ -5,8 +5,6 @@ import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { type AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
-import { AccountDay } from '#features/analytics/account-day.entity';
-import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { AccessModule } from '#features/access/access.module';
 import { LotteryDraw } from '#features/lottery/lottery-draw.entity';
 import { LotteryModule } from '#features/lottery/lottery.module';
@@ -31,12 +29,11 @@ export class Census {
     @InjectRepository(Transaction) readonly transactions: Repository<Transaction>,
     @InjectRepository(User) readonly users: Repository<User>,
     @InjectRepository(LotteryDraw) readonly draws: Repository<LotteryDraw>,
-    @InjectRepository(AccountDay) readonly days: Repository<AccountDay>,
   ) {}
 
   async counts(): Promise<Record<string, number>> {
-    const { pools, transactions, users, draws, days } = this;
-    const entries = Object.entries({ pools, transactions, users, draws, days }).map(
+    const { pools, transactions, users, draws } = this;
+    const entries = Object.entries({ pools, transactions, users, draws }).map(
       async ([name, repository]) => [name, await repository.count()] as const,
     );
     return Object.fromEntries(await Promise.all(entries));
@@ -101,7 +98,6 @@ export class MembersModule {}
     AccessModule,
     PoolsModule,
     TransactionsModule,
-    AnalyticsModule,
     LotteryModule,
     MembersModule,
     TypeOrmModule.forFeature([Note]),

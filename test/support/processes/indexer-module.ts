@@ -13,7 +13,7 @@ import { Repository } from 'typeorm';
 import { Database } from '#platform/database/database';
 import { DatabaseModule } from '#platform/database/database.module';
 import { statement } from '#platform/postgres/statement';
-import { ChainFacts } from '#ledger/chain/chain-facts.entity';
+import { Pool } from '#features/pools/pool.entity';
 
 const NAME = statement<Record<string, never>, { name: string }>(
   'application_name',
@@ -32,7 +32,7 @@ export class Watcher
   tell: (line: string) => unknown = () => undefined;
 
   constructor(
-    @InjectRepository(ChainFacts) private readonly facts: Repository<ChainFacts>,
+    @InjectRepository(Pool) private readonly pools: Repository<Pool>,
     private readonly database: Database,
     @InjectMetric('watched_total') private readonly watched: Counter,
   ) {}
@@ -53,13 +53,13 @@ export class Watcher
 
   /** The names under which repositories and statements write. */
   async names(): Promise<unknown[]> {
-    const [row] = await this.facts.query<{ name: string }[]>(NAME.text);
+    const [row] = await this.pools.query<{ name: string }[]>(NAME.text);
     return [row.name, (await this.database.read(NAME, {}))?.name];
   }
 
   /** With whether an indexer holds the leader's lock: it follows the chain. */
   private async note(hook: string): Promise<void> {
-    const [{ held }] = await this.facts.query<{ held: boolean }[]>(
+    const [{ held }] = await this.pools.query<{ held: boolean }[]>(
       `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted AND l.objid = 4361001) AS held`,
     );
@@ -69,7 +69,7 @@ export class Watcher
 }
 
 @Module({
-  imports: [DatabaseModule.register('indexer'), TypeOrmModule.forFeature([ChainFacts])],
+  imports: [DatabaseModule.register('indexer'), TypeOrmModule.forFeature([Pool])],
   providers: [Watcher, makeCounterProvider({ name: 'watched_total', help: 'What the module watched' })],
 })
 export class WatcherModule {}

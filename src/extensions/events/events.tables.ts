@@ -1,0 +1,2 @@
+/** Statements alone read and write it. */
+export const TABLES = ['event_tickets'];

@@ -1,0 +1,2 @@
+/** Derived: triggers write them. */
+export const TABLES = ['account_days', 'pool_totals'];

@@ -1,0 +1,9 @@
+/** Tables of this room without an entity: only statements, the indexer and triggers read and write them. */
+export const TABLES = [
+  'cancelled_pools',
+  'idempotency_keys',
+  'member_counts',
+  'member_streams',
+  'owner_totals',
+  'submissions',
+];

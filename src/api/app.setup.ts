@@ -11,8 +11,7 @@ import {
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
-import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
-import { givePlainData } from '#platform/answers/plain-data.interceptor';
+import { EnvelopeAdapter, givePlainData } from '#platform/answers/envelope.adapter';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { type OnError, includeReasons, reportTo } from '#platform/errors/failures';
 import { plainClientAddress } from '#platform/http/client-address';

@@ -28,6 +28,7 @@ import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#extensions/payments
 import { DRAW_OF_CALL } from '#extensions/payments/draw-calls.service';
 import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#extensions/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#extensions/payments/stray-deposits.controller';
+import { DATABASE_CLOCK } from '#features/metrics/database-clock';
 import { UPDATE_POOL } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
@@ -446,6 +447,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(DELETE_ACCOUNT, { address: address(3) }),
     run(GO_ON_DELETING, STEP),
     run(UNFINISHED, {}),
+    run(DATABASE_CLOCK, {}),
     run(REMOVE_OLD_RECORDS, { after: null, batch: 20 }),
     ...SECTIONS.flatMap(({ statement, by, first: after }) =>
       [me, heavyMember, heavyOwner].map((who) =>

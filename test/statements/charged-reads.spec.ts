@@ -9,7 +9,10 @@ const READS = /^\s*(WITH\b(?![\s\S]*\b(INSERT INTO|UPDATE|DELETE FROM)\b)|SELECT
 it('each read of a caller says so, so that who makes it slow waits for his own', async () => {
   const all = [...(await namedStatements()).values()].flat();
   const reads = all
-    .filter(({ file, statement }) => /^src\/(features|extensions|ledger)\//.test(file) && READS.test(statement.text))
+    .filter(
+      ({ file, statement }) =>
+        /^src\/(features|extensions|ledger)\//.test(file) && READS.test(statement.text),
+    )
     .map(({ statement }) => statement);
   const ofCallers = reads.filter(({ parameters }) => parameters.some((name) => PARTIES.includes(name)));
   expect(ofCallers.length).toBeGreaterThan(15);

@@ -1,8 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule, getSchemaPath } from '@nestjs/swagger';
 import { ERRORS } from '#platform/errors/error-codes';
+import { modelOf } from '#ledger/outbox/event-models';
+import { TOPICS } from '#ledger/outbox/ledger-event';
+import { PAYLOADS } from '#ledger/outbox/payloads';
 import { completeDocument } from './complete';
-import { addEvents } from './events';
 
 const OVERVIEW = `
 Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
@@ -80,6 +82,22 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .filter(([name]) => used.has(name))
     .map(([name, description]) => ({ name, description }));
   return servedAt(withoutNullable(addEvents(completeDocument(document))));
+}
+
+/** Adds the union of all events, where any endpoint sends them. */
+function addEvents(document: OpenAPIObject): OpenAPIObject {
+  const { schemas = {} } = document.components!;
+  if (!(modelOf(TOPICS[0]) in schemas)) return document;
+  for (const topic of TOPICS) Object.assign(schemas[modelOf(topic)], { description: PAYLOADS[topic][1] });
+  schemas.EventPayload = {
+    description: 'What happened. `topic` tells which fields there are',
+    oneOf: TOPICS.map((topic) => ({ $ref: getSchemaPath(modelOf(topic)) })),
+    discriminator: {
+      propertyName: 'topic',
+      mapping: Object.fromEntries(TOPICS.map((topic) => [topic, getSchemaPath(modelOf(topic))])),
+    },
+  };
+  return document;
 }
 
 /**

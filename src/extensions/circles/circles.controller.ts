@@ -1,15 +1,18 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { JsonText } from '#platform/answers/json-text';
+import { JsonText } from '#platform/answers/json-text';
+import { Database } from '#platform/database/database';
+import { namedError, notFound } from '#platform/errors/errors';
+import { knownForm, readable } from '#platform/errors/readable';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { PoolRounds } from './circles.dto';
-import { CirclesService } from './circles.service';
+import { POOL_ROUNDS } from './circles.sql';
 
 @Controller('pools')
 @ApiTags('Circles')
 export class CirclesController {
-  constructor(private readonly circles: CirclesService) {}
+  constructor(private readonly database: Database) {}
 
   @Get(':id/rounds')
   @ApiData(PoolRounds, {
@@ -18,7 +21,14 @@ export class CirclesController {
       "Terms, members and rounds of the circle of a rotating pool, the caller's place in it, and what the caller can do now. For who may read the pool, and for the members that the circle names.",
     errors: [401, 403, 404, 'no_circle'],
   })
-  rounds(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PoolRounds>> {
-    return this.circles.rounds(user, id);
+  async rounds(
+    @CurrentUser() { address: caller }: AuthenticatedUser,
+    @Param('id') id: string,
+  ): Promise<JsonText<PoolRounds>> {
+    const row = await this.database.read(POOL_ROUNDS, { pool: knownForm(id), caller });
+    if (!row) throw notFound();
+    const { data } = readable(row);
+    if (!row.hasCircles) throw namedError('no_circle');
+    return new JsonText(data);
   }
 }

@@ -1,15 +1,16 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { Address } from 'viem';
+import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { type Page, PageQuery, pageOf } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { ApiData } from '#platform/openapi/api-docs';
 import { statement } from '#platform/postgres/statement';
 import { KNOWN_CHAIN } from '#ledger/chain/chain.sql';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
+import { ContractCall } from './calls.dto';
 import { withdraw } from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
-import { StrayDepositItem } from './stray-deposits.dto';
 
 /** What an account still has in a contract under an id that no pool of the contract has. */
 interface StrayDeposit {
@@ -49,6 +50,24 @@ export const LIST_STRAY_DEPOSITS = statement<
     FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT :limit OFFSET :offset) s`,
   { chargedTo: 'caller' },
 );
+
+export class StrayDepositItem {
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract that has the money' })
+  contract: string;
+  @ApiProperty({
+    format: 'uuid',
+    description: 'The id that it was paid in for: no pool of the contract has it',
+  })
+  poolId: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'What can be withdrawn, in smallest token units' })
+  amount: string;
+  @ApiProperty({
+    type: [ContractCall],
+    description:
+      'What a wallet sends to withdraw all of it; none at a contract that is not like the reference contracts',
+  })
+  calls: ContractCall[];
+}
 
 @Controller('users/me/stray-deposits')
 @ApiTags('Calls')

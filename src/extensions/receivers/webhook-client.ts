@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
+import { type LookupFunction, isIP } from 'node:net';
 import { retryAfterOf } from '#platform/http/retry-after';
-import { answersChallenge, networkOf } from './answers';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
 import { ReceiversSettings } from './receivers.settings';
@@ -35,7 +35,7 @@ interface Answer {
   retryAfter?: number;
 }
 
-interface Message {
+export interface Message {
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -187,4 +187,31 @@ function readBeginning(answer: IncomingMessage, done: (text: string) => void): v
     if (bytes > ANSWER_BYTES) answer.destroy();
   });
   answer.on('error', end).on('close', end);
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Whether an answer repeats the challenge: as `{"challenge":"…"}` or the bare text. Nothing may stand beside it, since a
+ * server that sends every request back has not been set up by anybody for this.
+ */
+export function answersChallenge(answer: string, challenge: string): boolean {
+  const text = answer.trim();
+  return timingSafeEqual(digest(text.startsWith('{') ? fieldOf(text) : text), digest(challenge));
+}
+
+function fieldOf(text: string): string {
+  try {
+    const { challenge, ...others } = JSON.parse(text) as Record<string, unknown>;
+    return typeof challenge === 'string' && Object.keys(others).length === 0 ? challenge : '';
+  } catch {
+    return '';
+  }
+}
+
+/** The part of the internet that an address belongs to, as one customer usually has it: /24, or /48 of IPv6. */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address.split('.').slice(0, 3).join('.');
+  const [head] = address.split('::');
+  return [...head.split(':'), '0', '0', '0'].slice(0, 3).join(':');
 }

@@ -6,8 +6,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { signatureHeaders } from '#extensions/receivers/signature';
 import { LANES, type Lane, Slots, type Turn } from '#extensions/receivers/slots';
-import { SEND_TIMEOUT_MS, WebhookClient } from '#extensions/receivers/webhook-client';
+import { type Message, SEND_TIMEOUT_MS, WebhookClient } from '#extensions/receivers/webhook-client';
 import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
 import {
   CLAIM_DELIVERIES,
@@ -17,7 +18,7 @@ import {
   FAIL_DELIVERIES,
   FINISH_DELIVERIES,
 } from './deliveries.sql';
-import { bodyOf, challengeOf, messageOf } from './message';
+import { type DeliveryTopic, NOTICES } from './webhooks.dto';
 
 /** Webhooks of a lane that one statement reads. */
 const LOOKED_AT = 1000;
@@ -201,3 +202,37 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
 const isDisabled = ({ status }: DueWebhook): boolean => status === 'DISABLED';
 const isChallenge = ({ webhook }: Turn<DueWebhook>): boolean => webhook.lane === 'challenge';
 const idsOf = (turns: Turn<DueWebhook>[]): string[] => turns.map(({ webhook }) => webhook.id);
+
+const isNotice = (topic: DeliveryTopic): boolean => (NOTICES as readonly string[]).includes(topic);
+
+/**
+ * The event as it was stored. A notice is nothing but its delivery: `reload` has the id of the first event that was left
+ * out, which others may have got.
+ */
+export const bodyOf = ({
+  event,
+  topic,
+  eventId,
+  createdAt,
+}: Pick<ClaimedDelivery, 'event' | 'topic' | 'eventId' | 'createdAt'>): string =>
+  isNotice(topic) || event === null
+    ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
+    : event;
+
+/** Asks whoever has named the URL to repeat a text. */
+export const challengeOf = (id: string, challenge: string): string =>
+  JSON.stringify({ id, topic: 'challenge', occurredAt: new Date().toISOString(), challenge });
+
+const messageOf = (
+  { url, secrets }: { url: string; secrets: string[] },
+  id: string,
+  body: string,
+): Message => ({
+  url,
+  body,
+  headers: {
+    'content-type': 'application/json',
+    'user-agent': 'SavingsWebhooks/1',
+    ...signatureHeaders(id, body, secrets),
+  },
+});

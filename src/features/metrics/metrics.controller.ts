@@ -7,7 +7,6 @@ import { Gauge, register } from 'prom-client';
 import { RawResponse } from '#platform/answers/raw-response';
 import { showBuild } from '#platform/config/build-info';
 import { Database } from '#platform/database/database';
-import { DatabaseClock } from '#platform/database/database-clock';
 import { invalidToken } from '#platform/errors/errors';
 import { mayScrape } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
@@ -32,15 +31,12 @@ export class MetricsController {
   constructor(
     private readonly environment: HttpSettings,
     private readonly database: Database,
-    private readonly clock: DatabaseClock,
     @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
   ) {
     showBuild('savings_build_info');
   }
 
   private readonly text = atMostEvery(REUSE_MS, () => {
-    // Not awaited: a scrape does not wait for the database. It shows what the one before asked for.
-    void this.clock.measure();
     for (const [state, count] of Object.entries(this.database.connections))
       this.connections.set({ state }, count);
     return register.metrics();

@@ -1,12 +1,18 @@
 import { Module } from '@nestjs/common';
-import { PrometheusModule, makeHistogramProvider } from '@willsoto/nestjs-prometheus';
+import { PrometheusModule, makeGaugeProvider, makeHistogramProvider } from '@willsoto/nestjs-prometheus';
+import { DatabaseClock } from './database-clock';
 import { HttpMetrics } from './http-metrics';
 import { MetricsController } from './metrics.controller';
 
 @Module({
   imports: [PrometheusModule.register({ controller: MetricsController })],
   providers: [
+    DatabaseClock,
     HttpMetrics,
+    makeGaugeProvider({
+      name: 'database_clock_offset_seconds',
+      help: 'By how far the clock of the database is ahead of that of this process',
+    }),
     makeHistogramProvider({
       name: 'http_request_duration_seconds',
       help: 'Duration of requests by method, matched route and status',

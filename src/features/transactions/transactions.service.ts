@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { TX_HASH } from '#values/rules';
+import { TX_HASH, parseTime } from '#values/rules';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { SUBMIT_DEPOSIT, TAKE_SUBMISSION_BACK } from '#features/pools/unpaid.sql';
-import { idRange } from './id-range';
 import { DEEP_OFFSET, LIST_DEEP_TRANSACTIONS } from './deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
 import {
@@ -101,4 +100,33 @@ export class TransactionsService {
     readable(await this.database.write(TAKE_SUBMISSION_BACK, values));
     return this.byId(caller, id);
   }
+}
+
+/** UUIDv7 begins with 48 bits of milliseconds since 1970. */
+const MAX_TIME_MS = 2 ** 48 - 1;
+
+const uuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+/** Below all ids of that time or later, above all earlier ids. */
+const startOf = (ms: number): string => uuid(ms.toString(16).padStart(12, '0') + '0'.repeat(20));
+
+/**
+ * The range of ids for a query, without its two bounds. An id is a UUIDv7 of the time when the transaction was
+ * created, so a time has a place among ids.
+ */
+function idRange({
+  from,
+  to,
+  after,
+  order = 'desc',
+}: Pick<ListTransactionsQuery, 'from' | 'to' | 'after' | 'order'>): { above: string; below: string } {
+  const place = (time: string): string => startOf(Math.min(Math.max(parseTime(time)!, 0), MAX_TIME_MS));
+  let above = from === undefined ? startOf(0) : place(from);
+  let below = to === undefined ? uuid('f'.repeat(32)) : place(to);
+  if (after !== undefined) {
+    const id = TRANSACTION_CURSOR.decode(after)!.toLowerCase();
+    // Use the narrower of the two bounds. Ids sort like their text.
+    if (order === 'asc' && id > above) above = id;
+    if (order === 'desc' && id < below) below = id;
+  }
+  return { above, below };
 }

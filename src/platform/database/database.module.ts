@@ -4,7 +4,6 @@ import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometh
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
-import { DatabaseClock } from './database-clock';
 import { isRefusal } from '#platform/postgres/unavailable';
 import { ExpiredRows } from './expired-rows';
 import { Transactions } from './transactions';
@@ -13,11 +12,6 @@ const connections = makeGaugeProvider({
   name: 'database_connections',
   help: 'Connections to the database by state, and statements waiting for one',
   labelNames: ['state'],
-});
-
-const clock = makeGaugeProvider({
-  name: 'database_clock_offset_seconds',
-  help: 'By how far the clock of the database is ahead of that of this process',
 });
 
 const expired = makeCounterProvider({
@@ -58,18 +52,8 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [
-        Database,
-        DatabaseClock,
-        Transactions,
-        ExpiredRows,
-        connections,
-        clock,
-        expired,
-        standbyReads,
-        slowReads,
-      ],
-      exports: [Database, DatabaseClock, Transactions, ExpiredRows, connections],
+      providers: [Database, Transactions, ExpiredRows, connections, expired, standbyReads, slowReads],
+      exports: [Database, Transactions, ExpiredRows, connections],
     };
   }
 }

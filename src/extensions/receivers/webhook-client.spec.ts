@@ -1,4 +1,4 @@
-import { answersChallenge, networkOf } from './answers';
+import { answersChallenge, networkOf } from './webhook-client';
 
 const challenge = 'Zm9vYmFy_-42';
 

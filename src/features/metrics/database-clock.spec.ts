@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
-import type { Database } from './database';
+import type { Database } from '#platform/database/database';
 import { DatabaseClock } from './database-clock';
 
 describe('the clock of the database', () => {

@@ -6,8 +6,16 @@ PREPARE list_positions AS
   SELECT (SELECT count(*)::int FROM positions WHERE address = ($1::text)) AS total,
     coalesce(json_agg(
 json_build_object('poolId', o.pool_id, 'address', ($1::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
-  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
-  'claimable', coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text, 'compounding',
+  'balance', coalesce(o.balance, 0)::text,
+  'earned', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = o.pool_id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text END, 'claimed', coalesce(o.claimed, 0)::text,
+
+  'claimable', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = o.pool_id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text END, 'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = o.pool_id AND e.account = ($1::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
@@ -52,8 +60,16 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
   WHERE o.pool_id = p.id AND o.address = ($1::text)))
     THEN
 json_build_object('poolId', p.id, 'address', ($1::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
-  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
-  'claimable', coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text, 'compounding',
+  'balance', coalesce(o.balance, 0)::text,
+  'earned', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = p.id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text END, 'claimed', coalesce(o.claimed, 0)::text,
+
+  'claimable', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = p.id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text END, 'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = p.id AND e.account = ($1::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')

@@ -118,8 +118,16 @@ LEFT JOIN LATERAL (
   SELECT (SELECT count(*)::int FROM positions WHERE address = ($4::text)) AS total,
     coalesce(json_agg(
 json_build_object('poolId', o.pool_id, 'address', ($4::text), 'deposited', coalesce(o.deposited, 0)::text, 'withdrawn', coalesce(o.withdrawn, 0)::text,
-  'balance', coalesce(o.balance, 0)::text, 'earned', coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text, 'claimed', coalesce(o.claimed, 0)::text,
-  'claimable', coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text, 'compounding',
+  'balance', coalesce(o.balance, 0)::text,
+  'earned', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = o.pool_id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(o.claimed + y.claimable + coalesce(v.claimable, 0), 0)::text END, 'claimed', coalesce(o.claimed, 0)::text,
+
+  'claimable', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+      SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+      WHERE own.id = o.pool_id AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+    THEN NULL ELSE coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text END, 'compounding',
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = o.pool_id AND e.account = ($4::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')

@@ -125,6 +125,21 @@ describe('at a block', () => {
     await app.sql('DELETE FROM chain_events');
   });
 
+  it('has null for what only the contract knows, until it tells accruals', async () => {
+    const { id } = await app.createPool(outsider);
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
+      SELECT DISTINCT type, contract_address, 0, 0, 'number' FROM pools`);
+    await addPosition(app, id as string, outsider.address, { deposited: 9, balance: 9, claimed: 2 });
+    const unknown = { balance: '9', claimed: '2', claimable: null, earned: null };
+    expect(await position(outsider, id as string)).toMatchObject([200, unknown]);
+    const { data } = (await app.get('/users/me/positions', outsider)).body;
+    expect(data[0]).toMatchObject({ poolId: id, ...unknown });
+    expect(data[1]).toMatchObject({ poolId: pool, claimable: (2n ** 127n + 48n).toString() });
+    await app.sql('DELETE FROM chain_contracts');
+    expect(await position(outsider, id as string)).toMatchObject([200, { claimable: '0', earned: '2' }]);
+    await app.sql('DELETE FROM positions WHERE pool_id = $1', [id]);
+  });
+
   it('is listed for every pool that the caller ever paid into, newest pool first', async () => {
     const pools = [pool];
     for (let i = 0; i < 4; i += 1) {

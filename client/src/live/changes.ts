@@ -151,7 +151,8 @@ function held(
   if (account !== start.user.address) return start;
   const { data } = start.positions;
   const position = data.find((each) => each.poolId === poolId);
-  if (!position) return what === 'deposited' ? begun(start, event, amount) : undefined;
+  // What a first payment can earn depends on the contract.
+  if (!position) return undefined;
   const signs = {
     deposited: ['balance', 1n],
     withdrawn: ['balance', -1n],
@@ -161,27 +162,11 @@ function held(
   const next: Position = {
     ...position,
     [what]: sum(position[what], amount),
-    [field]: sum(position[field], sign * amount),
+    // Where only the contract knows what can be claimed, it stays unknown.
+    [field]: position[field] === null ? null : sum(position[field], sign * amount),
   };
   const positions = data.map((each) => (each === position ? next : each));
   return { ...start, positions: { ...start.positions, data: positions } };
-}
-
-/** The caller's first payment into a pool. Positions are in the order of pools, the greatest id first. */
-function begun(start: Start, event: Movement, amount: bigint): Start | undefined {
-  const { data, pagination } = start.positions;
-  // It may be an older one that is not shown.
-  if (pagination.total > data.length || data.length === pagination.limit) return undefined;
-  const { poolId, account: address, blockNumber, occurredAt: blockTime } = event;
-  const none = { withdrawn: '0', earned: '0', claimed: '0', claimable: '0' };
-  const paid = { deposited: amount.toString(), balance: amount.toString() };
-  // Who wants yield paid in again before having paid in at all shows after the next load.
-  const next: Position = { poolId, address, ...none, ...paid, compounding: false, blockNumber, blockTime };
-  const positions = {
-    data: [...data, next].sort((a, b) => (a.poolId < b.poolId ? 1 : -1)),
-    pagination: { ...pagination, total: pagination.total + 1, pages: 1 },
-  };
-  return { ...start, positions };
 }
 
 /** The caller's figures, if it is the caller's movement. Those of other tokens than the first are read. */

@@ -90,7 +90,7 @@ export function Dashboard({
   const sum = (field: Field, of = token): bigint =>
     positions
       .filter(({ poolId }) => tokens.ofPool(poolId)?.address === of.address)
-      .reduce((total, each) => total + BigInt(each[field]), 0n);
+      .reduce((total, each) => total + BigInt(each[field] ?? 0), 0n);
   const inOthers = (field: Field) =>
     tokens.others.map((each) => <small key={each.address}>{withSymbol(sum(field, each), each)}</small>);
   const { yields } = holdings.analytics.chartData;

@@ -79,11 +79,13 @@ export function PoolCard({
         </div>
         <div>
           <dt>Earned</dt>
-          <dd data-field="earned">{amountText(position?.earned ?? '0', token)}</dd>
+          <dd data-field="earned">
+            {position?.earned === null ? '–' : amountText(position?.earned ?? '0', token)}
+          </dd>
         </div>
         <div>
           <dt>To claim</dt>
-          <dd data-field="claimable">{amountText(claimable, token)}</dd>
+          <dd data-field="claimable">{position?.claimable === null ? '–' : amountText(claimable, token)}</dd>
         </div>
       </dl>
       {isOthers && (

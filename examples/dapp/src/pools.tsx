@@ -71,7 +71,7 @@ export function Pools({
   const [asking, ask] = useState<Asking>();
   const most = (pool: PoolItem): bigint => {
     const { balance = '0', claimable = '0' } = positions.get(pool.id) ?? {};
-    return BigInt(balance) + (isVault(callsOf(pool)) ? BigInt(claimable) : 0n);
+    return BigInt(balance) + (isVault(callsOf(pool)) ? BigInt(claimable ?? 0) : 0n);
   };
   const tokenOf = ({ contractAddress }: PoolItem) => tokens.ofContract(contractAddress);
   const close = (): void => ask(undefined);

@@ -12,14 +12,22 @@ export class PositionItem {
     description: 'What can be withdrawn: `balanceOf` of the contract at `blockNumber`',
   })
   balance: string;
-  @ApiProperty({ pattern: AMOUNT, description: '`claimed` and `claimable` together' }) earned: string;
+  @ApiProperty({
+    type: String,
+    pattern: AMOUNT,
+    nullable: true,
+    description: '`claimed` and `claimable` together; null where `claimable` is',
+  })
+  earned: string | null;
   @ApiProperty({ pattern: AMOUNT, description: 'Yield that was paid out' }) claimed: string;
   @ApiProperty({
+    type: String,
     pattern: AMOUNT,
+    nullable: true,
     description:
-      'Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read',
+      'Yield that can be claimed: `claimableOf` of the contract at `blockNumber`; of a vault, what its shares are worth beyond what they have cost, by the last price that was read. Null where only the contract knows it, and of a vault before the first price',
   })
-  claimable: string;
+  claimable: string | null;
   @ApiProperty({
     description:
       'Whether the caller has said on the chain that its yield here is to be paid in again; GET /pools/{id}/calls/compounding changes it',

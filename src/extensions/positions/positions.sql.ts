@@ -25,10 +25,19 @@ export const ACCRUED = `
 /** SQL: with what the account's shares of a vault have earned, beside `v` of `shareYieldOf`. */
 export const CLAIMABLE = 'y.claimable + coalesce(v.claimable, 0)';
 const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
+/**
+ * SQL: the amount, or null where only the contract knows what its accounts have earned: it has calls of its own, and has
+ * told neither accruals nor, as a vault, a price.
+ */
+const amountIfKnown = (name: string, value: string, pool: string): string => `
+    '${name}', CASE WHEN v.claimable IS NULL AND coalesce(w.accruals, 0) = 0 AND EXISTS (
+        SELECT FROM pools own JOIN chain_contracts k ON k.address = own.contract_address
+        WHERE own.id = ${pool} AND (k.calls IS NOT NULL OR k.pools_by <> 'reference'))
+      THEN NULL ELSE coalesce(${value}, 0)::text END`;
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
-    ${amount('balance')}, ${amount('earned', `o.claimed + ${CLAIMABLE}`)}, ${amount('claimed')},
-    ${amount('claimable', CLAIMABLE)}, 'compounding', ${isCompounding(pool, ':caller')}, 'blockNumber', coalesce(a.number, b.number),
+    ${amount('balance')}, ${amountIfKnown('earned', `o.claimed + ${CLAIMABLE}`, pool)}, ${amount('claimed')},
+    ${amountIfKnown('claimable', CLAIMABLE, pool)}, 'compounding', ${isCompounding(pool, ':caller')}, 'blockNumber', coalesce(a.number, b.number),
     'blockTime', iso(CASE WHEN a.number IS NULL THEN b.time ELSE a.time END))`;
 
 /** SQL: the last block whose events of the pool's contract count, if that is before `b`, the ledger's: it is read apart. */

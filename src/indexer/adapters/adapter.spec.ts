@@ -183,6 +183,27 @@ describe('an adapter', () => {
       ],
       ['Made: token: MUSD is no function', { token: 'MUSD' }, 'Paid', 'Renamed'],
       ['Made: token: of(uint256 pool) has parameters', { token: 'of(uint256 pool)' }, 'Paid', 'Renamed'],
+      ...(
+        [
+          [
+            { total: 'of(address account)' },
+            'Made: total: of(address account) has the parameter account: only pool',
+          ],
+          [
+            { price: 'of(uint256 pool)' },
+            'Made: price: of(uint256 pool) has the parameter pool: only amount',
+          ],
+          [
+            { balance: 'of(address pool, address account)' },
+            'Made: balance: of(address pool, address account) does not take pool, account',
+          ],
+          [{ balance: 'of(bytes16 pool)' }, 'Made: balance: of(bytes16 pool) has no parameter account'],
+          [
+            { balance: 'of(address account) returns (bool value)' },
+            'must return one uint that is called value',
+          ],
+        ] as const
+      ).map(([views, message]) => [message, { views }, 'Paid', 'Renamed'] as (typeof refused)[number]),
       [
         'Made: balance: of(address) has the parameter',
         { views: { balance: 'of(address)' } },

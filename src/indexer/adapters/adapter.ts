@@ -1,8 +1,8 @@
 import { MetadataScanner } from '@nestjs/core';
-import { type Hex, type AbiEvent, toEventSelector } from 'viem';
+import { type AbiEvent, type AbiFunction, type Hex, toEventSelector, zeroAddress } from 'viem';
 import { ADDRESS } from '#values/rules';
 import type { Happening } from '#ledger/adapters/happening';
-import { readCall } from '#ledger/adapters/own-call';
+import { type CallValues, encodeCall, readCall, readView } from '#ledger/adapters/own-call';
 import {
   CONTRACT_EVENT,
   POOL_CONTRACT,
@@ -63,8 +63,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
-  for (const [use, signature] of Object.entries({ ...views, ...calls }))
-    readCall(signature, `${className}: ${use}`);
+  for (const use of Object.entries({ ...views, ...calls })) requireFitting(use, poolsBy, className);
   if (token !== undefined && !ADDRESS.test(token) && readCall(token, `${className}: token`).inputs.length > 0)
     throw new Error(`${className}: token: ${token} has parameters`);
   const verifiedAs = readerOf(instance) ?? `class ${className}`;
@@ -82,7 +81,39 @@ function readerOf(instance: object): PoolContractOptions['verifiedAs'] {
   return options?.verifiedAs;
 }
 
-const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>
+/** What an adapter may call the pool, by how the contract knows it. */
+const POOL: Record<PoolsBy, CallValues['pool']> = {
+  reference: `0x${'0'.repeat(32)}`,
+  number: 1n,
+  account: zeroAddress,
+  contract: zeroAddress,
+};
+
+/** @throws Error if a view, or a call, has no parameters of these names and types */
+function requireFitting([use, signature]: [string, string], poolsBy: PoolsBy, className: string): void {
+  const place = `${className}: ${use}`;
+  const [pool, account, amount] = [POOL[poolsBy], zeroAddress, 1n];
+  const views: Record<string, Partial<CallValues>> = {
+    balance: { pool, account },
+    total: { pool },
+    price: { amount },
+  };
+  const values = views[use] ?? { pool, account, amount };
+  const item = use in views ? readView(signature, place) : readCall(signature, place);
+  const stranger = item.inputs.find(({ name }) => !Object.hasOwn(values, name!))?.name;
+  const names = Object.keys(values).join(', ');
+  if (stranger) throw new Error(`${place}: ${signature} has the parameter ${stranger}: only ${names}`);
+  if (use === 'balance' && poolsBy !== 'account' && !hasParameter(item, 'account'))
+    throw new Error(`${place}: ${signature} has no parameter account`);
+  try {
+    encodeCall(item, values);
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n');
+    throw new Error(`${place}: ${signature} does not take ${names}: ${reason}`, { cause: error });
+  }
+}
+
+const hasParameter = ({ inputs }: AbiEvent | AbiFunction, name: string): boolean =>
   inputs.some((input) => input.name === name);
 
 function eventIn(abi: PoolContractOptions['abi'], name: string, place: string): AbiEvent {

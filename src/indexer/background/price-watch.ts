@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
-import type { Hex } from 'viem';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
-import { encodeCall, readCall } from '#ledger/adapters/own-call';
+import { encodeCall, readView } from '#ledger/adapters/own-call';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { OtherBlock } from '#verify/checks/chain';
+import { OtherBlock, amountOf } from '#verify/checks/chain';
+import type { Question } from '#verify/contract/holdings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { transaction } from '#indexer/ledger/transaction';
@@ -19,10 +19,10 @@ import { DUE, FORGET, HOLD_CURSOR, SAVE } from './prices.sql';
 const ROUND_MS = 5000;
 /** Vaults that are asked in a round. */
 const MOST_VAULTS = 40;
-const WORD = /^0x[0-9a-f]{64}$/i;
-
-const priceCall = (view: string, vault: string): Hex =>
-  encodeCall(readCall(view, vault), { amount: PRICED_SHARES });
+interface Told {
+  vault: string;
+  price: bigint;
+}
 
 interface Due {
   vault: string;
@@ -66,29 +66,27 @@ export class PriceWatch extends SideLoop {
     if (rows.length === 0) return;
     await this.chain.begin();
     const at = hex(Number(rows[0].cursorNumber));
-    const calls = rows.map(({ vault, view }): Call => [
-      'eth_call',
-      [{ to: vault, data: priceCall(view, vault) }, at],
-    ]);
+    const questions = rows.map(({ vault, view }): Question => {
+      const item = readView(view, vault);
+      const call: Call = ['eth_call', [{ to: vault, data: encodeCall(item, { amount: PRICED_SHARES }) }, at]];
+      return { kind: 'price', id: vault, wanted: 1n, call, outputs: item.outputs };
+    });
+    const calls = questions.map(({ call }) => call);
     const answers = await this.chain.ask(calls, rows[0]).catch((error: Error) => {
       if (error instanceof OtherBlock) return [];
       throw error;
     });
-    const told = rows
-      .map(({ vault }, i) => ({ vault, answer: answers[i] }))
-      .filter((each): each is { vault: string; answer: string } => WORD.test(String(each.answer)));
+    const told = questions
+      .map((question, i) => ({ vault: question.id, price: amountOf(answers[i], question) }))
+      .filter((each): each is Told => typeof each.price === 'bigint');
     if (told.length > 0) await this.save(client, rows[0], told);
   }
 
-  private async save(
-    client: Client,
-    { cursorNumber, cursorHash }: Due,
-    told: { vault: string; answer: string }[],
-  ): Promise<void> {
+  private async save(client: Client, { cursorNumber, cursorHash }: Due, told: Told[]): Promise<void> {
     const vaults = told.map(({ vault }) => vault);
     await transaction(client, async () => {
       await client.query(HOLD_CURSOR);
-      await client.query(SAVE, [cursorNumber, cursorHash, vaults, told.map(({ answer }) => BigInt(answer))]);
+      await client.query(SAVE, [cursorNumber, cursorHash, vaults, told.map(({ price }) => price)]);
       await client.query(FORGET, [vaults]);
     });
   }

@@ -11,6 +11,7 @@ import {
 } from 'viem';
 import { encodeCall, readCall } from '#ledger/adapters/own-call';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { amountOf } from '#verify/checks/chain';
 import { type Holding, type Question, ethCall, questionsOf } from '#verify/contract/holdings';
 import type { Adapter } from '#indexer/adapters/adapter';
 import { decoderOf } from '#indexer/adapters/decoder';
@@ -209,13 +210,12 @@ async function sumLines(
   const answers = await ask(questions.map(({ call }) => call));
   const differing: string[] = [];
   const silent = new Set<string>();
-  questions.forEach(({ kind, id, wanted }, i) => {
-    const answer = answers[i];
-    const isWord = typeof answer === 'string' && /^0x[0-9a-f]{64}$/i.test(answer);
-    if (!isWord)
-      silent.add(`${kind}: ${answer instanceof Error ? answer.message : 'the answer is not one number'}`);
-    else if (BigInt(answer) !== wanted)
-      differing.push(`${WRONG}${kind} ${id}: the logs say ${wanted}, the contract ${BigInt(answer)}`);
+  questions.forEach((question, i) => {
+    const { kind, id, wanted } = question;
+    const value = amountOf(answers[i], question);
+    if (typeof value === 'string') silent.add(value);
+    else if (value !== wanted)
+      differing.push(`${WRONG}${kind} ${id}: the logs say ${wanted}, the contract ${value}`);
   });
   const moved = events.filter(({ kind }) => SIGNS[kind] !== undefined || kind === 'SharesMoved').length;
   return [

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseAbi } from 'viem';
-import { encodeCall, readCall } from './own-call';
+import { encodeCall, readCall, readView } from './own-call';
 
 const ACCOUNT = `0x${'a1'.repeat(20)}` as const;
 const values = { pool: 7n, account: ACCOUNT, amount: 250n };
@@ -26,5 +26,26 @@ describe('a call that an adapter describes', () => {
     ['pay(uint256 amount', 'Clubs: deposit: pay(uint256 amount is no function'],
   ])('is refused as %s', (signature, message) => {
     expect(() => readCall(signature, 'Clubs: deposit')).toThrow(message);
+  });
+});
+
+describe('a view that an adapter describes', () => {
+  it.each([
+    'of(address account)',
+    'of(address account) returns (uint64 since, uint128 value)',
+    'of(address account) returns ((string name, (uint256 value, bool) inner) member)',
+  ])('is %s', (signature) => {
+    expect(readView(signature, 'here').name).toBe('of');
+  });
+
+  it.each([
+    'of(address account) returns (uint256, bool)',
+    'of(address account) returns (uint256 value, uint256 value)',
+    'of(address account) returns (int256 value)',
+    'of(address account) returns (uint256[] value)',
+  ])('is refused as %s', (signature) => {
+    expect(() => readView(signature, 'Clubs: balance')).toThrow(
+      `Clubs: balance: ${signature} must return one uint that is called value`,
+    );
   });
 });

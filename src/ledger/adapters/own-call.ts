@@ -1,4 +1,11 @@
-import { type AbiFunction, type Address, type Hex, encodeFunctionData, parseAbiItem } from 'viem';
+import {
+  type AbiFunction,
+  type AbiParameter,
+  type Address,
+  type Hex,
+  encodeFunctionData,
+  parseAbiItem,
+} from 'viem';
 
 /** What a call or a view of a contract may say, by the names of its function's parameters. */
 export interface CallValues {
@@ -44,3 +51,22 @@ export function encodeCall(item: AbiFunction, values: Partial<CallValues>): Hex 
   const args = item.inputs.map(({ name }) => values[name as keyof CallValues]);
   return encodeFunctionData({ abi: [item], functionName: item.name, args });
 }
+
+/**
+ * A function that returns a number. One that returns several values, or a struct, calls the number `value`:
+ * `members(address account) returns (uint256 value, uint64 since)`.
+ * @param place named in the error
+ * @throws Error as `readCall`, and if it says what it returns, and not one number with that name
+ */
+export function readView(signature: string, place: string): AbiFunction {
+  const item = readCall(signature, place);
+  const values = leavesOf(item.outputs).filter(({ name }) => name === 'value');
+  if (item.outputs.length > 0 && (values.length !== 1 || !/^uint\d+$/.test(values[0].type)))
+    throw new Error(`${place}: ${signature} must return one uint that is called value`);
+  return item;
+}
+
+const leavesOf = (parameters: readonly AbiParameter[]): AbiParameter[] =>
+  parameters.flatMap((each) =>
+    each.type === 'tuple' && 'components' in each ? leavesOf(each.components) : each,
+  );

@@ -24,8 +24,9 @@ export interface PoolContractOptions {
   poolsBy?: PoolsBy;
   /**
    * The contract's functions that give the balance of an account in a pool, and of all of the pool, such as
-   * `shares(uint256 pool, address account)`: `verify` asks them. The parameters are called `pool` and `account`. Without them
-   * only the events tell. Of vaults, `price` says what so many shares are worth, such as `convertToAssets(uint256 amount)`:
+   * `shares(uint256 pool, address account)`: `verify` asks them. The parameters are called `pool` and `account`. A function
+   * that returns several values or a struct names the one that is meant `value`:
+   * `members(address account) returns (uint256 value, uint64 since)`. Without them only the events tell. Of vaults, `price` says what so many shares are worth, such as `convertToAssets(uint256 amount)`:
    * the indexer asks it, and tells what pools have earned by it.
    */
   views?: { balance?: string; total?: string; price?: string };

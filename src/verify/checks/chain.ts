@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFunctionData, parseAbi } from 'viem';
-import { type AtCursor, type Holding, type Question, ethCall, questionsOf } from '#verify/contract/holdings';
+import {
+  type AtCursor,
+  type Holding,
+  type Question,
+  ethCall,
+  questionsOf,
+  valueIn,
+} from '#verify/contract/holdings';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
 import type { Look, Part } from './look';
@@ -189,12 +196,19 @@ const lacksFunction = (answer: unknown): boolean =>
   answer === '0x' || (answer instanceof Error && 'isRevert' in answer && answer.isRevert === true);
 
 /** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */
-function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {
+export function amountOf(answer: unknown, { kind, call, wanted, outputs }: Question): bigint | string {
   const [{ to }] = call[1] as [{ to: string }];
+  const silent = `${kind} of contract ${to}: it does not tell`;
   if (answer instanceof Error) return `${kind} of contract ${to}: ${answer.message}`;
   // Without a contract there is no balance.
   if (answer === '0x' && wanted === 0n) return 0n;
-  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,128}$/i.test(answer))
-    return `${kind} of contract ${to}: it does not tell`;
-  return BigInt(answer);
+  if (typeof answer !== 'string') return silent;
+  try {
+    if (outputs?.length) return valueIn(outputs, answer) ?? silent;
+  } catch {
+    return silent;
+  }
+  // Of a circle, what can be claimed has two words.
+  const words = kind === 'chain.claimable' ? 2 : 1;
+  return /^0x[0-9a-f]+$/i.test(answer) && answer.length <= 2 + 64 * words ? BigInt(answer) : silent;
 }

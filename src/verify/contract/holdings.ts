@@ -1,4 +1,12 @@
-import { type AbiFunction, type Hex, encodeFunctionData, parseAbi, parseAbiItem } from 'viem';
+import {
+  type AbiFunction,
+  type AbiParameter,
+  type Hex,
+  decodeAbiParameters,
+  encodeFunctionData,
+  parseAbi,
+  parseAbiItem,
+} from 'viem';
 import { bytes16 } from '#values/bytes16';
 
 /** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
@@ -78,6 +86,24 @@ export interface Question {
   id: string;
   wanted: bigint;
   call: Call;
+  /** What the view of an adapter says that it returns, the number that is meant as `value`. None: one number. */
+  outputs?: readonly AbiParameter[];
+}
+
+/** @returns undefined if there is none @throws what viem throws for an answer of another form */
+export const valueIn = (outputs: readonly AbiParameter[], answer: string): bigint | undefined =>
+  numberIn(outputs, decodeAbiParameters(outputs, answer as Hex));
+
+/** @param values by name, or in order if not all of them have one: so viem gives them */
+function numberIn(outputs: readonly AbiParameter[], values: unknown): bigint | undefined {
+  for (const [i, each] of outputs.entries()) {
+    const value = (values as Record<string, unknown>)[Array.isArray(values) ? i : each.name!];
+    if (each.name === 'value') return BigInt(value as bigint | number);
+    const found =
+      each.type === 'tuple' && 'components' in each ? numberIn(each.components, value) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 export const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
@@ -89,12 +115,20 @@ const address = (text: string): Hex => text as Hex;
 
 /** What the contract is asked about a pool, and the answers that the ledger expects. */
 export function questionsOf(holding: Holding): Question[] {
-  const { id, contract, block, total, holders, circle } = holding;
+  const { id, contract, block, total, holders, circle, others } = holding;
   if (circle === true) return [];
+  const [ofTotal, ofBalance] = [others?.total, others?.balance].map(
+    (view) => view && functionOf(view).outputs,
+  );
   const ask = (kind: string, data: Hex | undefined, key: string, wanted: string | bigint): Question[] =>
     data === undefined
       ? []
-      : [{ kind, id: key, wanted: BigInt(wanted), call: ethCall(contract, data, block) }];
+      : [
+          {
+            ...{ kind, id: key, wanted: BigInt(wanted), call: ethCall(contract, data, block) },
+            outputs: (kind === 'chain.total' ? ofTotal : ofBalance) || [],
+          },
+        ];
   const ofPool = (data: Hex | undefined): Question[] =>
     total === null ? [] : ask('chain.total', data, id, total);
   if (circle) {
@@ -114,7 +148,7 @@ export function questionsOf(holding: Holding): Question[] {
       ),
     ];
   }
-  const { totalOf, balanceOf, claimableOf } = holding.others ? viewsOf(holding) : referenceViews(id);
+  const { totalOf, balanceOf, claimableOf } = others ? viewsOf(holding) : referenceViews(id);
   const ofAccounts = holders.flatMap(({ account, amount, position }) => {
     const key = `${id} ${account}`;
     return [
@@ -154,13 +188,15 @@ function referenceViews(id: string): Views {
   };
 }
 
+const functionOf = (signature: string): AbiFunction => parseAbiItem(`function ${signature}`) as AbiFunction;
+
 /** A contract that does not know the pool yet cannot be asked about it. */
 function viewsOf({ id, others }: Holding): Views {
   const { name, isNamed, balance, total } = others!;
   const pool = name === null ? bytes16(id) : name.startsWith('0x') ? name : BigInt(name);
   const data = (signature: string | null, account = ''): Hex | undefined => {
     if (signature === null || (isNamed && name === null)) return undefined;
-    const item = parseAbiItem(`function ${signature} view returns (uint256)`) as AbiFunction;
+    const item = functionOf(signature);
     const values: Record<string, unknown> = { pool, account };
     const args = item.inputs.map((input) => values[input.name!]);
     return encodeFunctionData({ abi: [item], functionName: item.name, args });

@@ -108,7 +108,15 @@ const boundaries = [
 ];
 
 export default defineConfig(
-  globalIgnores(['dist', 'client/dist*', 'client/src/schema.ts', 'coverage', '**/.data', 'bench/results*']),
+  globalIgnores([
+    'dist',
+    'client/dist*',
+    'examples/dapp/dist',
+    'client/src/schema.ts',
+    'coverage',
+    '**/.data',
+    'bench/results*',
+  ]),
   tseslint.configs.recommendedTypeChecked,
   {
     plugins: { rooms: { rules: { imports: ROOM_IMPORTS } } },

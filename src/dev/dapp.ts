@@ -1,9 +1,11 @@
-import { build } from 'esbuild';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { REPOSITORY } from './files';
 import { urlOf } from './ports';
 
@@ -25,17 +27,22 @@ export interface DappOptions {
 
 interface Asset {
   type: string;
-  body: string | Uint8Array;
+  body: Uint8Array;
 }
 
-const FILES: Record<string, string> = {
-  'index.html': 'text/html; charset=utf-8',
-  'style.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
+export const DAPP = path.join(REPOSITORY, 'examples/dapp');
+/** Vite is an ES module, and runs in a process of its own. */
+export const VITE = path.join(path.dirname(require.resolve('vite/package.json')), 'bin/vite.js');
+
 /**
- * Builds the page of `examples/dapp` in memory and serves it, for development only. Requests to /api go on to the
+ * Builds the page of `examples/dapp` and serves it from memory, for development only. Requests to /api go on to the
  * service, so that page and API have one origin, as behind a proxy in production.
  */
 export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: DappOptions): Promise<Dapp> {
@@ -80,22 +87,21 @@ const policy = (rpcUrl?: string): string =>
   ].join('; ');
 
 async function buildAssets(): Promise<Map<string, Asset>> {
-  const folder = path.join(REPOSITORY, 'examples/dapp');
-  const { outputFiles } = await build({
-    entryPoints: [path.join(folder, 'src/main.tsx')],
-    tsconfig: path.join(folder, 'tsconfig.json'),
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
-    logLevel: 'silent',
-  });
-  const script = { type: 'text/javascript; charset=utf-8', body: outputFiles[0].contents };
-  const files = Object.entries(FILES).map(
-    ([name, type]) => [`/${name}`, { type, body: readFileSync(path.join(folder, name)) }] as const,
-  );
-  return new Map<string, Asset>([['/main.js', script], ...files]);
+  const folder = mkdtempSync(path.join(tmpdir(), 'savings-page-'));
+  try {
+    const options = ['--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
+    const env = { ...process.env, NODE_ENV: 'production' };
+    await promisify(execFile)(process.execPath, [VITE, 'build', DAPP, ...options], { env });
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => statSync(path.join(folder, name)).isFile())
+      .map((name): [string, Asset] => [
+        `/${name}`,
+        { type: TYPES[path.extname(name)], body: readFileSync(path.join(folder, name)) },
+      ]);
+    return new Map(files);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function passOn(api: string, request: IncomingMessage, response: ServerResponse): void {

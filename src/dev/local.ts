@@ -9,7 +9,7 @@ import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { within } from '#platform/timing/waits';
 import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, otherChain, startChain } from './chain';
-import { serveDapp } from './dapp';
+import { DAPP, VITE, serveDapp } from './dapp';
 import { devKey, furtherOf, poolContracts } from './deploy';
 import { seedExamples } from './examples';
 import { read } from './files';
@@ -97,11 +97,30 @@ const factsOf = ({ chainId, deployment }: LocalChain): LocalFacts => {
 /** @returns its address; undefined where nobody could pay on it */
 async function dapp(api: string, port: number, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
+  if (WATCH) return developPage(api, port);
   tell('Building the page');
   const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
   const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port });
   stops.push(() => page.stop());
   return page.url;
+}
+
+/** Vite serves the page, and loads what changes into it. */
+async function developPage(api: string, port: number): Promise<string> {
+  tell('Starting the page');
+  const options = ['--host', hostOf(process.env), '--port', `${port}`, '--strictPort'];
+  const vite = spawn(process.execPath, [VITE, DAPP, ...options], {
+    env: { ...process.env, SERVICE: api },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  stops.push(() => stopChild(vite));
+  await Promise.race([
+    once(vite.stdout, 'data'),
+    once(vite, 'exit').then(() => Promise.reject(new Error('Vite ended.'))),
+  ]);
+  vite.stdout.resume();
+  return urlOf(process.env, port);
 }
 
 async function startLocalChain(): Promise<LocalChain | undefined> {

@@ -28,8 +28,11 @@ describe('npm run sbom', () => {
     };
     const locked = Object.entries(lock.packages)
       .filter(([path, { dev, optional, devOptional }]) => path && !dev && !optional && !devOptional)
-      // What only the client needs, which is no part of the image.
-      .filter(([path]) => !/^client$|@pooled-savings|openapi-(fetch|typescript-helpers)$/.test(path))
+      // What only the client and the example need, which are no part of the image.
+      .filter(
+        ([path]) =>
+          !/^client$|^examples|pooled-savings|preact$|openapi-(fetch|typescript-helpers)$/.test(path),
+      )
       .map(([path, { name, version }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`);
     const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
     expect(listed.sort()).toEqual([...new Set(locked)].sort());

@@ -17,7 +17,7 @@ const files = listed.split('\0').filter((file) => file && !removed.includes(file
 const documents = files.filter((file) => file.endsWith('.md'));
 /** What there is after the recipes, too. */
 const all = [...files, ...readRecipes().flatMap(filesOf)];
-const scripts = ['package.json', 'client/package.json'].flatMap(scriptsOf);
+const scripts = ['package.json', 'client/package.json', 'examples/dapp/package.json'].flatMap(scriptsOf);
 
 const withoutBlocks = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 const linksOf = (text: string): string[] =>

@@ -6,14 +6,13 @@ import type {
   PoolItem,
   Start,
 } from '@pooled-savings/client';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Followed } from './changes.js';
 import { type CircleActions, circleActions } from './circle-acting.js';
 import type { Due } from './entry.js';
 import { type Problem, Refused, problemOf } from './errors.js';
 import { withSymbol } from './format.js';
 import { type Job, type Progress, runJob } from './job.js';
-import { LocalChain, isLocal } from './local-chain.js';
 import type { LotteryActions } from './lottery.js';
 import type { Paying } from './paying.js';
 import { titleOf } from './payment-texts.js';
@@ -55,7 +54,7 @@ export function useActing(
 ): Acting {
   const [job, setJob] = useState<Job>();
   const [hidden, hide] = useState<number>();
-  const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
+  const { local } = config;
 
   const run = async (
     title: string,

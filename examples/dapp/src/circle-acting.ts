@@ -3,7 +3,7 @@ import type { Circle } from './circle-texts.js';
 import { setChainTime } from './clock.js';
 import type { Problem } from './errors.js';
 import type { Progress } from './job.js';
-import type { LocalChain } from './local-chain.js';
+import type { LocalChain } from './local/chain.js';
 import type { CircleKind } from './payment-texts.js';
 import type { Rounds } from './rounds.js';
 

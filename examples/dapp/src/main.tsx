@@ -5,10 +5,9 @@ import { Dashboard } from './dashboard.js';
 import { ProblemText } from './dialog.js';
 import { type Problem, endedProblem, problemOf } from './errors.js';
 import { shortAddress } from './format.js';
-import { isLocal } from './local-chain.js';
 import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
 import { Visitor } from './visitor.js';
-import { type WalletChoice, builtInWallet, discoverWallets } from './wallets.js';
+import { type WalletChoice, discoverWallets } from './wallets.js';
 
 function App() {
   const [config, setConfig] = useState<ReadyConfig>();
@@ -21,8 +20,7 @@ function App() {
   useEffect(() => {
     readyConfig().then(setConfig, (error: unknown) => setProblem(problemOf(error)));
   }, []);
-  const choices =
-    config && isLocal(config) ? [...wallets, builtInWallet(config.rpcUrl, config.chainId)] : wallets;
+  const choices = config?.local ? [...wallets, config.local.wallet] : wallets;
   const known = choices.map(({ id }) => id).join();
   useEffect(() => {
     if (config && !session) setSession(resume(choices));
@@ -58,7 +56,7 @@ function App() {
           <span>Pooled savings</span>
         </a>
         {config && (
-          <span class="chip network">{isLocal(config) ? 'Local chain' : `Chain ${config.chainId}`}</span>
+          <span class="chip network">{config.local ? 'Local chain' : `Chain ${config.chainId}`}</span>
         )}
         {session && (
           <>

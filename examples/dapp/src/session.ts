@@ -18,6 +18,7 @@ import {
 } from '@pooled-savings/client';
 import { type Address, createPublicClient, custom, erc20Abi } from 'viem';
 import type { Token } from './format.js';
+import type { LocalChain } from './local/chain.js';
 import type { WalletChoice } from './wallets.js';
 
 /** Under the page's own address; `npm start` forwards these requests. */
@@ -35,7 +36,10 @@ export const client = new SavingsClient({
 });
 
 /** A config that contains everything that the indexer must first read from the chain. */
-export type ReadyConfig = ClientConfig & { token: Token; chainId: number };
+type KnownConfig = ClientConfig & { token: Token; chainId: number };
+export type LocalConfig = KnownConfig & { rpcUrl: string };
+/** With the tools of the chain of the same machine, which no other page loads. */
+export type ReadyConfig = KnownConfig & { local?: LocalChain };
 
 export type Calls = ClientConfig['contractCalls'][string];
 
@@ -68,9 +72,15 @@ export interface Holdings {
 export async function readyConfig(): Promise<ReadyConfig> {
   for (let pauseMs = FIRST_CONFIG_POLL_MS; ; pauseMs = Math.min(MOST_CONFIG_POLL_MS, pauseMs * 2)) {
     const config = await client.config().catch(unlessItPasses);
-    if (config && config.token !== null && config.chainId !== null) return config as ReadyConfig;
+    if (config && config.token !== null && config.chainId !== null) return withTools(config as KnownConfig);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+async function withTools(config: KnownConfig): Promise<ReadyConfig> {
+  if (config.rpcUrl === undefined) return config;
+  const { LocalChain } = await import('./local/chain.js');
+  return { ...config, local: new LocalChain(config as LocalConfig) };
 }
 
 /** The page says by `client.connection` what is the matter, and goes on by itself. */

@@ -1,8 +1,9 @@
-import type { ClientConfig, CurrentDraw, PoolItem } from '@pooled-savings/client';
+import type { CurrentDraw, PoolItem } from '@pooled-savings/client';
 import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
-import type { Circle } from './circle-texts.js';
-import { secondsTo, setChainTime } from './clock.js';
-import { callsAt, isVault } from './session.js';
+import type { Circle } from '../circle-texts.js';
+import { secondsTo, setChainTime } from '../clock.js';
+import { type LocalConfig, callsAt, isVault } from '../session.js';
+import type { WalletChoice } from '../wallets.js';
 import { localWallet } from './wallets.js';
 
 /**
@@ -30,18 +31,17 @@ const YIELD_BASIS_POINTS = 525;
 const DRAW_SECONDS = 60;
 const PRIZE = parseEther('25');
 const TICKET_PRICE = parseEther('1');
-/** The local chain can be moved forward to a draw this soon. */
-export const SHORT_DRAW_SECONDS = 300;
 /** Steps in which the chain goes forward to the end of a round. */
 const STEPS = 4;
 const NO_REFERENCE = `0x${'0'.repeat(32)}`;
 
-type LocalConfig = ClientConfig & { rpcUrl: string; chainId: number; token: { address: string } };
-
-export const isLocal = (config: ClientConfig): config is LocalConfig =>
-  config.rpcUrl !== undefined && config.chainId !== null && config.token !== null;
-
 export class LocalChain {
+  /** For trying the page without a wallet. */
+  readonly wallet: WalletChoice = {
+    id: 'built-in',
+    name: 'Test wallet of the local chain',
+    connect: () => localWallet('saver', this.config.rpcUrl, this.config.chainId),
+  };
   private readonly keeper;
   private readonly savers;
   private readonly token: Address;

@@ -32,7 +32,7 @@ interface Walk extends Check {
   /** The table whose estimated number of rows is the length of the walk. */
   readonly table: string;
   readonly first: string;
-  /** The command's batch size: the first and the largest. */
+  /** The batch size, where it differs. */
   readonly atOnce?: readonly [number, number];
 }
 /** A check of one batch of keys after another. */
@@ -46,6 +46,26 @@ export interface Stepped extends Walk {
   readonly step: (look: Look, after: string, limit: number) => Promise<Part>;
   /** Compares again what differed, by the ids of the differences. */
   readonly again?: (look: Look, ids: string[]) => Promise<void>;
+}
+
+/** A walk's batch size: the first and the largest. */
+const AT_ONCE = [50, 5000] as const;
+
+/** Runs a check from its beginning to its end. @param note gets the rows of each step, and the share that is done */
+export async function runCheck(
+  check: Whole | Keyed | Stepped,
+  look: Look,
+  note: (rows: number, share: number) => void = () => undefined,
+): Promise<void> {
+  if (!('first' in check)) return check.compare(look);
+  const total = await look.estimate(check.table);
+  let done = 0;
+  await look.goOn(check.first, check.atOnce ?? AT_ONCE, async (after, limit) => {
+    const { last, rows } = await stepOf(check, look, after, limit);
+    done += rows;
+    note(rows, done / total);
+    return last;
+  });
 }
 
 /** Runs the next step of a walk. */

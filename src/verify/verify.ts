@@ -4,7 +4,7 @@ import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
-import { CHECKS, type Keyed, type Stepped, stepOf } from './checks';
+import { CHECKS, runCheck } from './checks';
 import type { Progress } from './progress';
 
 export interface Options {
@@ -18,7 +18,6 @@ export interface Options {
 
 /** Statement timeout, enough for a pool or address with millions of transactions. */
 const STATEMENT_TIMEOUT_MS = 300_000;
-const AT_ONCE = [50, 5000] as const;
 
 /** Compares all derived data with the ledger, and the ledger with the chain. */
 export class Verification {
@@ -70,8 +69,7 @@ export class Verification {
       if (check.asks && (!chain || failed.has(check.asks))) continue;
       this.progress.begin(check.name);
       try {
-        if ('first' in check) await this.goOver(look, check);
-        else await check.compare(look);
+        await runCheck(check, look, (rows, share) => this.progress.advance(rows, share));
       } catch (error) {
         if (!check.asks || error instanceof Stopped) throw error;
         failed.add(check.asks);
@@ -79,16 +77,5 @@ export class Verification {
       }
     }
     if (chain && !hasEvents) this.findings.skip('no chain has been read yet');
-  }
-
-  private async goOver(look: Look, walk: Keyed | Stepped): Promise<void> {
-    const total = await look.estimate(walk.table);
-    let done = 0;
-    await look.goOn(walk.first, walk.atOnce ?? AT_ONCE, async (after, limit) => {
-      const { last, rows } = await stepOf(walk, look, after, limit);
-      done += rows;
-      this.progress.advance(rows, done / total);
-      return last;
-    });
   }
 }

@@ -10,8 +10,15 @@ import { type Replayed, addToPool, decideAgain, storedItem } from './event-reade
 import { EVENTS_OF, HOLD_POOLS, POOLS_OF } from './events.sql';
 import { OrderedRows, type Row, Turns } from './ordered-rows';
 import type { WrongPool } from './pool-walk';
-import { FIND_GONE, MAKE_ROWS, SET_OWNERS, TAKE_BACK } from './rows.sql';
-import { RAISE_POOLS, REMEMBER_ACTIVE, SET_POOLS, SET_STREAMS } from './totals.sql';
+import {
+  FIND_GONE,
+  MAKE_ROWS,
+  RAISE_POOLS,
+  REMEMBER_ACTIVE,
+  SET_OWNERS,
+  SET_POOLS,
+  TAKE_BACK,
+} from './rows.sql';
 
 /** Decisions that are written together. */
 const WRITTEN_AT_ONCE = 5000;
@@ -60,7 +67,9 @@ export class PoolCorrection {
   /** @returns why the database refuses it, if it does: then nothing is changed */
   private async attempt(group: WrongPool[], tryFailed: boolean): Promise<string | undefined> {
     // Another try without these events would change nothing.
-    const some = group.filter(({ ledger, positions, kept }) => tryFailed || ledger || positions || kept);
+    const some = group.filter(
+      ({ ledger, positions, circles }) => tryFailed || ledger || positions || circles,
+    );
     if (some.length === 0) return undefined;
     try {
       const changed = await correct(this.client, (effective) => this.make(some, effective, tryFailed));
@@ -79,26 +88,22 @@ export class PoolCorrection {
     await client.query(HOLD_POOLS, [ids]);
     const decided = await this.decide(ids, { effective, lotteries: this.lotteries }, tryFailed);
     const ledger = group.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
-    await client.query(REMEMBER_ACTIVE, [ids]);
     if (ledger.length > 0) await this.makeRows(ledger);
-    await client.query(SET_POOLS, [ids]);
-    for (const statement of SET_STREAMS) await client.query(statement, [ids]);
     await makeCirclesOf(client, ids);
     const positions = group
       .filter(({ id, positions: wrong }) => wrong || ledger.includes(id))
       .map(({ id }) => id);
     for (const statement of CLEAR_POOLS) await client.query(statement, [positions]);
     await rebuildPositions(client, positions);
-    return group.filter((pool) => pool.kept || positions.includes(pool.id)).length;
+    return group.filter((pool) => pool.circles || positions.includes(pool.id)).length;
   }
 
   private async makeRows(ids: string[]): Promise<void> {
     const { client } = this;
-    await client.query(SET_OWNERS, [ids]);
-    await client.query(RAISE_POOLS, [ids]);
-    await client.query(FIND_GONE, [ids]);
+    for (const statement of [SET_OWNERS, REMEMBER_ACTIVE, RAISE_POOLS, FIND_GONE])
+      await client.query(statement, [ids]);
     for (const statement of TAKE_BACK) await client.query(statement);
-    for (const statement of MAKE_ROWS) await client.query(statement, [ids]);
+    for (const statement of [...MAKE_ROWS, ...SET_POOLS]) await client.query(statement, [ids]);
   }
 
   /** Writes the outcomes that differ. @returns the pools that have any */

@@ -7,7 +7,6 @@ import { addToPool, decidesOther, storedItem } from './event-reader';
 import { OrderedRows, Turns } from './ordered-rows';
 import { PositionReplay } from './position-replay';
 import { WRONG_ROWS } from './rows.sql';
-import { WRONG_POOLS, WRONG_STREAMS } from './totals.sql';
 
 /** What of a pool is not what its events say. */
 export interface WrongPool {
@@ -18,8 +17,7 @@ export interface WrongPool {
   /** Only events that the database once refused: it may take them now. */
   failed: boolean;
   positions: boolean;
-  /** What the triggers keep of it. */
-  kept: boolean;
+  circles: boolean;
 }
 
 /** Beside the events, each sorted by pool. */
@@ -31,7 +29,7 @@ const BESIDE = {
   journal: sql.JOURNAL,
 };
 /** Found by the database, meanwhile. */
-const FOUND = { rows: WRONG_ROWS, sums: WRONG_POOLS, streams: WRONG_STREAMS, circles: WRONG_CIRCLES };
+const FOUND = { rows: WRONG_ROWS, circles: WRONG_CIRCLES };
 
 type Names<T> = { [K in keyof T]: OrderedRows };
 
@@ -69,7 +67,7 @@ export class PoolWalk {
     for (let id = await this.next(); id !== undefined; id = await this.next()) {
       signal.throwIfAborted();
       const found = await this.compare(id);
-      if (found.ledger || found.failed || found.positions || found.kept) await wrong(found);
+      if (found.ledger || found.failed || found.positions || found.circles) await wrong(found);
     }
   }
 
@@ -107,7 +105,6 @@ export class PoolWalk {
     await queries.weights.each(id, ([, text]) => replay.compareWeights(text!));
     await queries.rates.each(id, ([, key, text]) => replay.compareRate(Number(key), text!));
     const rows = await queries.rows.each(id, ignore);
-    const kept = (await queries.sums.each(id, ignore)) + (await queries.streams.each(id, ignore));
     const circles = await queries.circles.each(id, ignore);
     return {
       id,
@@ -115,7 +112,7 @@ export class PoolWalk {
       ledger: ledger || rows > 0,
       failed,
       positions: replay.isWrong,
-      kept: kept + circles > 0,
+      circles: circles > 0,
     };
   }
 }

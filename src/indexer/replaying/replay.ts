@@ -1,5 +1,9 @@
 import type { Client } from 'pg';
+import { CHECKS, runCheck } from '#verify/checks';
 import { lockRepair } from '#verify/checks/connection';
+import { Findings } from '#verify/checks/findings';
+import { Look } from '#verify/checks/look';
+import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from './names.sql';
 import { correct } from './correction';
@@ -9,7 +13,6 @@ import { REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
 import { ShareCorrection } from './share-correction';
-import { COUNTS, TOTALS } from './totals.sql';
 
 /** What a replay has done. */
 export interface ReplayReport {
@@ -28,6 +31,9 @@ const ADAPTED = `
   WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
   ORDER BY 1`;
 
+/** The checks of `verify` that count what follows from the ledger. */
+const COUNTED = ['shareTotals', 'counts', 'pools', 'totals', 'addresses'];
+const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
 /** Time between two lines about the progress. */
@@ -80,22 +86,22 @@ export class Replay {
     const draws = new DrawCorrection(writer, readers[0], lotteries);
     await draws.decide(effective, this.signal);
     await draws.make(this.signal);
+    const counted = await this.count(writer);
     const corrected = {
+      ...counted.mended,
       share_events: shares.rows,
       share_holdings: shares.holdings,
-      share_totals: shares.totals,
       pool_names: names,
-      pools: pools.corrected,
+      pools: pools.corrected + (counted.mended.pools ?? 0),
       chain_events: draws.outcomes,
       draws: draws.corrected,
-      ...(await this.sums(writer, readers)),
     };
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,
       events: walked + draws.events,
       corrected,
-      refused: [...shares.refused, ...pools.refused, ...draws.refused],
+      refused: [...shares.refused, ...pools.refused, ...draws.refused, ...counted.report().notChecked],
     };
   }
 
@@ -132,24 +138,12 @@ export class Replay {
     return walk.events;
   }
 
-  /** Sums over pools, which follow from what is right by now. */
-  private async sums(client: Client, readers: Client[]): Promise<Record<string, number>> {
-    const corrected: Record<string, number> = {};
-    const waiting = [...TOTALS];
-    const count = async (reader: Client): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        this.signal.throwIfAborted();
-        const { rows } = await reader.query<{ count: number }>(next.count);
-        corrected[next.table] = rows[0].count;
-      }
-    };
-    await Promise.all(readers.map(count));
-    for (const { table, add } of TOTALS) {
-      this.signal.throwIfAborted();
-      if (corrected[table] > 0) await correct(client, () => client.query(add));
-    }
-    for (const [table, statement] of Object.entries(COUNTS))
-      corrected[table] = await correct(client, async () => (await client.query(statement)).rowCount ?? 0);
-    return corrected;
+  /** What is counted from the ledger is repaired as by `verify --repair`. */
+  private async count(client: Client): Promise<Findings> {
+    await client.query(CREATE_MEMORY);
+    const findings = new Findings(MOST_REFUSED);
+    const look = new Look(client, findings, { repair: true, remember: true, signal: this.signal });
+    for (const check of CHECKS) if (COUNTED.includes(check.name)) await runCheck(check, look);
+    return findings;
   }
 }

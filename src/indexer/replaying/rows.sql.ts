@@ -1,4 +1,6 @@
 import { MOVEMENTS } from '#indexer/reading/money';
+import { DELETE_STREAMS, MAKE_STREAMS } from '#verify/checks/members.sql';
+import { POOL_COLUMNS, RECOUNT } from '#verify/checks/pools.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
@@ -18,8 +20,6 @@ const ACCRUES = `e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id
 /** SQL: rows that there are only because of an event. */
 const BY_EVENT = `(t.status = 'CONFIRMED' OR t.requested_amount IS NULL)`;
 const ACCRUAL_OF = 'y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index';
-const WRONG_OWNER = `FROM transactions t JOIN pools p ON p.id = t.pool_id JOIN users u ON u.id = p.owner_id
-  WHERE (t.owner_id, t.by_owner) IS DISTINCT FROM (p.owner_id, u.address = t.account)`;
 const WRONG_AMOUNT = `t.status <> 'CONFIRMED' AND t.requested_amount IS NOT NULL AND t.amount <> t.requested_amount`;
 
 /** Sorted: pools whose rows are not those of their events, as the events say now. */
@@ -31,8 +31,6 @@ export const WRONG_ROWS = `
     WHERE NOT ${SAME_ROW}
     UNION ALL
     SELECT t.pool_id FROM transactions t WHERE ${WRONG_AMOUNT}
-    UNION ALL
-    SELECT t.pool_id ${WRONG_OWNER}
     UNION ALL
     SELECT coalesce(e.pool_id, y.pool_id)
     FROM (SELECT * FROM chain_events e WHERE ${ACCRUES}) e
@@ -50,9 +48,9 @@ const GAS_OF = `LEFT JOIN (SELECT DISTINCT ON (tx_hash) tx_hash, ${GAS} FROM rep
 
 /** Who owns a transaction is what its pool says. */
 export const SET_OWNERS = `
-  UPDATE transactions t SET owner_id = o.owner_id, by_owner = o.is_own
-  FROM (SELECT t.id, p.owner_id, u.address = t.account AS is_own ${WRONG_OWNER} AND t.pool_id = ANY($1::uuid[])) o
-  WHERE t.id = o.id`;
+  UPDATE transactions t SET owner_id = p.owner_id, by_owner = u.address = t.account
+  FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = t.pool_id AND t.pool_id = ANY($1::uuid[])
+    AND (t.owner_id, t.by_owner) IS DISTINCT FROM (p.owner_id, u.address = t.account)`;
 /** In a table of the transaction: the rows that no event makes as they are. */
 export const FIND_GONE = `
   CREATE TEMP TABLE replayed_gone ON COMMIT DROP AS
@@ -86,4 +84,26 @@ export const MAKE_ROWS = [
   `INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
    SELECT e.pool_id, e.block_number, e.log_index, e.amount, e.apr_bps, e.block_time FROM ${REPLAYED_ACCRUALS}
    WHERE NOT EXISTS (SELECT FROM yield_accruals y WHERE ${ACCRUAL_OF})`,
+];
+
+/** In a table of the transaction: which pools have a balance by the ledger as it stands. */
+export const REMEMBER_ACTIVE = `
+  CREATE TEMP TABLE replayed_active ON COMMIT DROP AS SELECT id, balance > 0 AS active FROM (${RECOUNT}) r`;
+/** No sum falls below zero while rows are taken back. */
+export const RAISE_POOLS = `
+  UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
+  WHERE id = ANY($1::uuid[])`;
+/** What follows from the rows of the pools, once they are right. */
+export const SET_POOLS = [
+  `WITH recount AS MATERIALIZED (${RECOUNT}), changed AS (
+     UPDATE pools p SET ${POOL_COLUMNS.map((column) => `${column} = r.${column}`).join(', ')},
+       last_update = changed_at(p.last_update)
+     FROM recount r JOIN replayed_active a USING (id) WHERE p.id = r.id
+     RETURNING p.owner_id, p.type, p.contract_address AS contract, (p.balance > 0)::int - a.active::int AS active
+   )
+   INSERT INTO owner_totals AS o (owner_id, type, contract, writer, active)
+   SELECT owner_id, type, contract, 0, sum(active) FROM changed GROUP BY 1, 2, 3 HAVING sum(active) <> 0 ORDER BY 1, 2, 3
+   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = o.active + excluded.active`,
+  DELETE_STREAMS,
+  MAKE_STREAMS,
 ];

@@ -39,10 +39,9 @@ const isSecond = ({ logIndex }: ChainEvent): boolean => logIndex >= MAX_LOGS;
  * session.
  */
 export class ShareCorrection {
-  /** Rows, holdings and sums of these that were wrong. */
+  /** Rows and holdings that were wrong. */
   rows = 0;
   holdings = 0;
-  totals = 0;
   /** Vaults that stay as they were, and why. */
   readonly refused: string[] = [];
 
@@ -92,8 +91,6 @@ export class ShareCorrection {
         if (!isLast) throw new TakenBack('the chain is faster than the replay');
         await this.write(await this.remake(rows));
         await this.writeHoldings(vault, schema);
-        const { rowCount } = await this.client.query(sql.CORRECT_TOTAL, [vault]);
-        this.totals += rowCount!;
       } finally {
         // A conflict makes this work begin again.
         await this.reader.query('ROLLBACK');

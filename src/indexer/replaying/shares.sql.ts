@@ -48,16 +48,3 @@ export const wrongHoldings = (schema: string): string => `
   FROM (SELECT * FROM pg_temp.share_holdings WHERE vault = $1 AND account > $2) m
   FULL JOIN (SELECT * FROM ${schema}.share_holdings WHERE vault = $1 AND account > $2) k USING (account)
   WHERE (m.shares, m.cost) IS DISTINCT FROM (k.shares, k.cost) ORDER BY account LIMIT $3`;
-
-/** Makes what all have of a vault the sum of what each has. One row if it was not. Parameter: vault. */
-export const CORRECT_TOTAL = `
-  WITH s AS (
-    SELECT coalesce(sum(shares), 0) AS shares, coalesce(sum(cost) FILTER (WHERE shares > 0), 0) AS cost
-    FROM share_holdings WHERE vault = $1
-  ), made AS (
-    INSERT INTO share_totals AS t (vault, shares, cost) SELECT $1, shares, cost FROM s
-    WHERE shares > 0 OR EXISTS (SELECT FROM share_totals WHERE vault = $1)
-    ON CONFLICT ON CONSTRAINT share_totals_pkey DO UPDATE SET shares = excluded.shares, cost = excluded.cost
-    WHERE (t.shares, t.cost) IS DISTINCT FROM (excluded.shares, excluded.cost) RETURNING t.vault
-  )
-  SELECT vault FROM made`;

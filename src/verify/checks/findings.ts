@@ -45,7 +45,8 @@ export class Findings {
   private readonly start = Date.now();
   /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived anew of these until a person has decided. */
   private readonly disputed = new Set<string>();
-  private mended = 0;
+  /** Repaired differences by table. */
+  readonly mended: Record<string, number> = {};
 
   constructor(private readonly limit: number) {}
 
@@ -55,7 +56,8 @@ export class Findings {
 
   add(difference: Difference): void {
     this.counts.set(difference.kind, (this.counts.get(difference.kind) ?? 0) + 1);
-    if (difference.mended) this.mended += 1;
+    const [table] = difference.kind.split('.');
+    if (difference.mended) this.mended[table] = (this.mended[table] ?? 0) + 1;
     if (this.listed.length < this.limit) this.listed.push(difference);
   }
 
@@ -98,7 +100,7 @@ export class Findings {
       completeness: Object.fromEntries(this.completeness),
       checked: Object.fromEntries(this.checked),
       differences: Object.fromEntries(this.counts),
-      mended: this.mended,
+      mended: Object.values(this.mended).reduce((sum, count) => sum + count, 0),
       listed: this.listed,
     };
   }

@@ -54,7 +54,7 @@ export const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.poo
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
 
 /** One row for each pool. Parameter 1: pool ids. */
-const RECOUNT = `
+export const RECOUNT = `
   SELECT p.id, s.deposited, s.deposited - s.withdrawn AS balance, s.pending_balance, s.claimed_yield, s.deposit_count,
     s.withdrawal_count, s.claim_count, s.last_claimed_at, y.total AS total_yield, ${APR} AS apr_bps,
     ${newest('DEPOSIT')} AS last_deposit_id, ${newest('WITHDRAWAL')} AS last_withdrawal_id,

@@ -30,14 +30,13 @@ const integer = { type: 'integer' } as const;
 
 const HEADERS: Record<string, HeaderObject> = {
   'X-Request-Id': {
-    description: 'Names the request in the logs: the one that was sent, or a new one',
+    description: 'Id of the request in the logs: the one sent by the client, or a new one',
     required: true,
     schema: { type: 'string' },
     example: '6f0f7c1e-2f0b-4d9e-9a54-9a7c1b1f6a0e',
   },
   ETag: {
-    description:
-      'Names the state of what was read. Sent back as `If-None-Match`, it gives 304 while nothing has changed',
+    description: 'Version of the response. Sent as `If-None-Match`, it returns 304 while nothing has changed',
     required: true,
     schema: { type: 'string' },
     example: 'W/"Qbd2uFJvVxdWDBLJtn7zmGs1OAs"',

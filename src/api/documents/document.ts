@@ -28,19 +28,19 @@ Sign in with an Ethereum wallet, create savings pools and look into them, read t
 `.trim();
 
 const TAGS: Record<string, string> = {
-  Auth: 'Signing in with a wallet, sessions, and who the caller is',
-  Users: 'Who the caller is, and what is his',
-  Config: 'What a frontend has to know of the chain, the contracts and the rules of sign-in',
-  Pools: 'Savings pools: those that the caller owns or is a member of, and what they hold and yield',
-  Calls: 'What a wallet has to send to pay in, take out, claim and buy tickets, ready to sign',
-  Circles: 'Savings circles of rotating pools: rounds, turns, and what a wallet has to send',
-  Positions: 'What the caller holds and can claim, as the contracts count it',
+  Auth: 'Sign-in with a wallet, sessions, and the current user',
+  Users: 'The current user and their data',
+  Config: 'Chain, contracts and rules of sign-in, for frontends',
+  Pools: 'Savings pools of the caller, with their balance and yield',
+  Calls: 'Contract calls that pay in, withdraw, claim and buy tickets, ready to sign',
+  Circles: 'Savings circles of rotating pools: rounds, turns and contract calls',
+  Positions: 'What the caller holds and can claim, as the contracts have it',
   Transactions: 'Deposits, withdrawals and claims, announced or seen on the chain',
-  Analytics: 'Totals over all pools, and of the caller',
+  Analytics: 'Totals of all pools, and of the caller',
   Lottery: 'The open draw, and past winners',
-  Events: 'What happens, as it happens: Server-Sent Events',
-  Webhooks: 'What happens, sent to a server of yours',
-  Health: 'Reports and probes, without the envelope and without limits',
+  Events: 'Event streams: Server-Sent Events',
+  Webhooks: 'Events sent to a server of the user',
+  Health: 'Reports and probes, without envelope and rate limits',
   Metrics: 'For Prometheus',
 };
 

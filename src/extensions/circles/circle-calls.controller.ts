@@ -28,9 +28,9 @@ export class CircleCallsController {
 
   @Get('open')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to open the circle of a pool',
+    summary: 'Get the calls that open the circle of a pool',
     description:
-      "Only the owner of a rotating pool, once: anyone may open a circle for any pool, but only the first that its owner opens is the pool's. The terms never change.",
+      'Returns the call that opens the circle of a rotating pool, with terms that never change. For its owner: only the first circle that the owner opens belongs to the pool.',
     errors: [400, 'below_minimum', 401, 403, 404, 'no_circle', 'circle_exists', 'chain_unknown'],
   })
   open(
@@ -43,9 +43,9 @@ export class CircleCallsController {
 
   @Get('join')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to join a circle',
+    summary: 'Get the calls that join a circle',
     description:
-      'For the members that it names: the approval of the collateral, if there is one, then the joining. When all have joined, the first round begins.',
+      'Returns the approval of the collateral, if any, then the call to join. For the named members. The first round starts when all have joined.',
     errors: ERRORS_OF_PAYMENT,
   })
   join(
@@ -58,9 +58,9 @@ export class CircleCallsController {
 
   @Get('contribute')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to pay for the current round',
+    summary: 'Get the calls that pay for the current round',
     description:
-      'The approval of the contribution, then the payment: once in a round, before its time is over. For who has not paid, the collateral pays.',
+      'Returns the approval of the contribution, then the payment, once in a round. The collateral pays for members who do not.',
     errors: ERRORS_OF_PAYMENT,
   })
   contribute(
@@ -73,8 +73,8 @@ export class CircleCallsController {
 
   @Get('payout')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to be paid its pot',
-    description: 'All pots that are due to this wallet and not paid out yet.',
+    summary: 'Get the calls that pay out a pot',
+    description: 'Returns the call that pays out all pots due to the wallet.',
     errors: [401, 403, 404, 'no_circle', 'nothing_in_circle', 'chain_unknown'],
   })
   payout(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
@@ -83,9 +83,9 @@ export class CircleCallsController {
 
   @Get('refund')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to get back what it locked',
+    summary: 'Get the calls that refund a circle',
     description:
-      'Once the circle is over: what is left of the collateral and, of a circle that was cancelled, what this wallet paid for the last round.',
+      'Returns the call that refunds, once the circle is over, the remaining collateral and, of a cancelled circle, the payment for the last round.',
     errors: [401, 403, 404, 'no_circle', 'wrong_circle_state', 'nothing_in_circle', 'chain_unknown'],
   })
   refund(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
@@ -94,9 +94,9 @@ export class CircleCallsController {
 
   @Get('endRound')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to end the round of a circle',
+    summary: 'Get the calls that end the round of a circle',
     description:
-      'Any wallet may send it once all have paid, or the time of the round is over. Where a collateral does not reach, it ends the circle.',
+      'Returns the call that ends the round, once all have paid or its time is over. Any wallet can send it. If a collateral does not cover a missing payment, the circle ends.',
     errors: [401, 403, 404, 'no_circle', 'wrong_circle_state', 'too_early', 'chain_unknown'],
   })
   endRound(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
@@ -105,9 +105,9 @@ export class CircleCallsController {
 
   @Get('cancel')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to cancel a circle that waits',
+    summary: 'Get the calls that cancel a waiting circle',
     description:
-      'Before all have joined: the organiser at any time, any wallet once the time for joining is over.',
+      'Returns the call that cancels a circle before all have joined: for the organiser at any time, for any wallet once the time for joining is over.',
     errors: [401, 403, 404, 'no_circle', 'wrong_circle_state', 'too_early', 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {

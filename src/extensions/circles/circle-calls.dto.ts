@@ -15,7 +15,7 @@ export class OpenCircleQuery {
   @ApiProperty({
     pattern: AMOUNT,
     example: '25000000000000000000',
-    description: 'What each member pays in a round, from 1 to 2^128-1 smallest token units',
+    description: 'Contribution of each member in a round, from 1 to 2^128-1 smallest token units',
   })
   @IsPositiveAmount()
   contribution: string;
@@ -24,7 +24,7 @@ export class OpenCircleQuery {
     pattern: AMOUNT,
     example: '50000000000000000000',
     description:
-      'What each member locks to join, up to 2^128-1; by default nothing. It pays for who does not',
+      'Amount that each member locks to join, up to 2^128-1; 0 by default. It covers missing payments',
   })
   @IsOptional()
   @IsAmount()
@@ -35,7 +35,7 @@ export class OpenCircleQuery {
     minimum: SHORTEST,
     maximum: LONGEST,
     example: 2_592_000,
-    description: 'How long a round is, in seconds',
+    description: 'Length of a round, in seconds',
   })
   @Transform(toInteger)
   @IsInt()
@@ -46,7 +46,7 @@ export class OpenCircleQuery {
   @ApiProperty({
     pattern: TIME,
     example: '2026-12-21T05:00:00Z',
-    description: 'Until when members may join: at most a year from now',
+    description: 'Deadline for joining, at most a year from now',
   })
   @Matches(new RegExp(TIME), { message: 'must be a time in UTC, as 2026-12-21T05:00:00Z' })
   joinBy: string;
@@ -54,7 +54,7 @@ export class OpenCircleQuery {
   @ApiProperty({
     pattern: ADDRESSES,
     example: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8,0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
-    description: 'The members in the order of their turns, 2 to 32 addresses with commas between them',
+    description: 'Members in the order of their turns: 2 to 32 addresses, separated by commas',
   })
   @Matches(new RegExp(ADDRESSES), { message: 'must be 2 to 32 addresses with commas between them' })
   members: string;
@@ -64,7 +64,7 @@ export class CirclePaymentQuery {
   @ApiPropertyOptional({
     format: 'uuid',
     description:
-      "A pending deposit of the caller's in this pool, of just this amount: the payment carries its id, and confirms it",
+      'Pending deposit of the caller in this pool, of exactly this amount, which the payment confirms',
   })
   @IsOptional()
   @IsString()

@@ -16,9 +16,9 @@ export class CirclesController {
 
   @Get(':id/rounds')
   @ApiData(PoolRounds, {
-    summary: 'The savings circle of a pool',
+    summary: 'Get the savings circle of a pool',
     description:
-      "Terms, members and rounds of the circle of a rotating pool, the caller's place in it, and what the caller can do now. For who may read the pool, and for the members that the circle names.",
+      "Returns terms, members and rounds of the circle, the caller's place in it, and the calls that the caller can send now. For everyone who can read the pool, and the members of the circle.",
     errors: [401, 403, 404, 'no_circle'],
   })
   async rounds(

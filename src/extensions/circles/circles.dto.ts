@@ -6,76 +6,93 @@ import { CIRCLE_ACTIONS } from './circles.sql';
 const TIME = { type: String, format: 'date-time', nullable: true } as const;
 
 export class CircleRound {
-  @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Whose turn it is' }) account: string;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Number of the round, from 0' }) round: number;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Member whose turn it is' }) account: string;
   @ApiProperty({
     type: 'integer',
     example: 2,
-    description: 'How many have paid, by themselves or by collateral',
+    description: 'Members who have paid, themselves or by collateral',
   })
   paidCount: number;
-  @ApiProperty({ ...TIME, description: 'When its time is over; null while it has not begun' })
+  @ApiProperty({ ...TIME, description: 'End of its time; null before it starts' })
   endsAt: string | null;
-  @ApiProperty({ type: String, nullable: true, pattern: AMOUNT, description: 'null until it has ended' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    pattern: AMOUNT,
+    description: 'Amount paid out; null until the round ends',
+  })
   pot: string | null;
-  @ApiProperty({ ...TIME, description: 'When it was ended' }) endedAt: string | null;
+  @ApiProperty({ ...TIME, description: 'Time at which the round was ended' }) endedAt: string | null;
 }
 
 export class CircleMember {
   @ApiProperty({ pattern: STORED_ADDRESS }) account: string;
-  @ApiProperty({ type: 'integer', example: 0, description: 'The round whose pot is his, from 0' })
+  @ApiProperty({ type: 'integer', example: 0, description: "Round of the member's pot, from 0" })
   place: number;
   @ApiProperty(TIME) joinedAt: string | null;
-  @ApiProperty({ pattern: AMOUNT, description: 'What he has locked, less what was taken of it' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Remaining collateral of the member' })
   collateral: string;
-  @ApiProperty({ description: 'Whether the round that runs is paid' }) paid: boolean;
-  @ApiProperty({ type: 'integer', example: 0, description: 'How often his collateral paid for him' })
+  @ApiProperty({ description: 'Whether the current round is paid' }) paid: boolean;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Rounds that the collateral paid' })
   missed: number;
-  @ApiProperty({ pattern: AMOUNT, description: 'What was paid out to him of pots' }) received: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Pots paid out to the member' }) received: string;
 }
 
 export class Circle {
-  @ApiProperty({ type: 'integer', example: 1, description: 'Its number at the contract' }) circleId: number;
+  @ApiProperty({ type: 'integer', example: 1, description: 'Number of the circle within its contract' })
+  circleId: number;
   @ApiProperty({ pattern: STORED_ADDRESS }) contract: string;
   @ApiProperty({ enum: CIRCLE_STATES }) state: CircleState;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Who opened it: the owner of the pool' })
+  @ApiProperty({
+    pattern: STORED_ADDRESS,
+    description: 'Account that opened the circle: the owner of the pool',
+  })
   organiser: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'What each member pays in a round' }) contribution: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'What each member locks to join' }) collateral: string;
-  @ApiProperty({ type: 'integer', example: 2_592_000, description: 'Of a round, in seconds' }) period: number;
-  @ApiProperty({ type: 'integer', example: 3, description: 'How many members it has, and rounds' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Contribution of each member in a round' })
+  contribution: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Amount that each member locks to join' }) collateral: string;
+  @ApiProperty({ type: 'integer', example: 2_592_000, description: 'Length of a round, in seconds' })
+  period: number;
+  @ApiProperty({ type: 'integer', example: 3, description: 'Number of members and of rounds' })
   places: number;
-  @ApiProperty({ format: 'date-time', description: 'Until when members join' }) joinBy: string;
+  @ApiProperty({ format: 'date-time', description: 'Deadline for joining' }) joinBy: string;
   @ApiProperty({ format: 'date-time' }) openedAt: string;
-  @ApiProperty({ type: 'integer', nullable: true, example: 0, description: 'null unless it runs' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 0,
+    description: 'Current round; null unless the circle runs',
+  })
   currentRound: number | null;
-  @ApiProperty({ ...TIME, description: 'When the time of the current round is over' }) roundEnd:
-    string | null;
+  @ApiProperty({ ...TIME, description: 'End of the current round' }) roundEnd: string | null;
   @ApiProperty({ type: [CircleRound] }) rounds: CircleRound[];
-  @ApiProperty({ type: [CircleMember], description: 'In the order of their turns' }) members: CircleMember[];
+  @ApiProperty({ type: [CircleMember], description: 'Members in the order of their turns' })
+  members: CircleMember[];
 }
 
 export class OwnPlace {
-  @ApiProperty({ type: 'integer', example: 0, description: "The round whose pot is the caller's, from 0" })
+  @ApiProperty({ type: 'integer', example: 0, description: "Round of the caller's pot, from 0" })
   place: number;
   @ApiProperty({ example: true }) joined: boolean;
-  @ApiProperty({ pattern: AMOUNT, description: 'What is left of it' }) collateral: string;
-  @ApiProperty({ description: 'Whether the round that runs is paid' }) paid: boolean;
-  @ApiProperty({ type: 'integer', example: 0, description: 'How often the collateral paid' }) missed: number;
-  @ApiProperty({ pattern: AMOUNT, description: 'Pots that wait to be claimed' }) payout: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'What the circle gives back now that it is over' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Remaining collateral' }) collateral: string;
+  @ApiProperty({ description: 'Whether the current round is paid' }) paid: boolean;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Rounds that the collateral paid' })
+  missed: number;
+  @ApiProperty({ pattern: AMOUNT, description: 'Claimable pots' }) payout: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Claimable refund of a circle that is over' })
   refund: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'All that was paid out and given back' }) received: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Sum of payouts and refunds' }) received: string;
 }
 
 export class PoolRounds {
   @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ type: Circle, nullable: true, description: 'null until the owner has opened one' })
+  @ApiProperty({ type: Circle, nullable: true, description: 'Circle; null until the owner opens one' })
   circle: Circle | null;
   @ApiProperty({
     type: OwnPlace,
     nullable: true,
-    description: 'null unless the caller is a member of the circle',
+    description: 'Place of the caller; null for others',
   })
   mine: OwnPlace | null;
   @ApiProperty({
@@ -83,7 +100,7 @@ export class PoolRounds {
     isArray: true,
     example: ['contribute'],
     description:
-      'What the contract takes from the caller now, as of the last block: each is one of the calls under /pools/{id}/calls',
+      'Calls under /pools/{id}/calls that the contract accepts from the caller now, as of the last block',
   })
   can: (typeof CIRCLE_ACTIONS)[number][];
 }

@@ -24,8 +24,8 @@ export class ConfigController {
 
   @Get()
   @ApiData(ClientConfig, {
-    summary: 'Chain, token, contracts and rules',
-    description: 'What a client needs to know before it signs in or pays. Caches may keep it for a minute.',
+    summary: 'Get chain, token, contracts and rules',
+    description: 'Returns what a client needs before it signs in or pays. Caches can store it for a minute.',
   })
   async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<ClientConfig> {
     const config = await this.config.read();
@@ -36,8 +36,9 @@ export class ConfigController {
 
   @Get('abi')
   @ApiData(ContractAbis, {
-    summary: 'ABI of contracts and token',
-    description: 'What savers call and read, and the errors that these calls revert with.',
+    summary: 'Get the ABI of contracts and token',
+    description:
+      'Returns the functions that savers call and read, and the errors with which these calls revert.',
   })
   @Header('cache-control', 'public, max-age=3600')
   abi(): JsonText<ContractAbis> {

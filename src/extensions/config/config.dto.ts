@@ -9,14 +9,14 @@ const MINIMUM = {
   type: String,
   pattern: AMOUNT,
   nullable: true,
-  description: 'null until the indexer has read it, or if the contract has none',
+  description: 'Minimum in smallest units; null until the indexer has read it, or if the contract has none',
 } as const;
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
   @ApiProperty(ADDRESS) address: string;
-  @ApiProperty({ description: 'Empty if the token has none' }) symbol: string;
-  @ApiProperty({ type: 'integer', description: 'Of one token there are 10^decimals units' }) decimals: number;
+  @ApiProperty({ description: 'Symbol; empty if the token has none' }) symbol: string;
+  @ApiProperty({ type: 'integer', description: 'One token has 10^decimals units' }) decimals: number;
 }
 
 export class ChainCurrency {
@@ -28,18 +28,18 @@ export class ChainCurrency {
 export class ChainInfo {
   @ApiProperty({ type: 'integer', example: 31_337 }) id: number;
   @ApiProperty({ example: 'Local chain' }) name: string;
-  @ApiProperty({ type: ChainCurrency, description: 'What fees are paid in' }) currency: ChainCurrency;
+  @ApiProperty({ type: ChainCurrency, description: 'Currency of fees' }) currency: ChainCurrency;
   @ApiProperty({
     type: [String],
     example: ['http://127.0.0.1:8545'],
-    description: 'Nodes that wallets may use, the preferred one first; may be empty',
+    description: 'Nodes for wallets, the preferred one first; can be empty',
   })
   rpcUrls: string[];
   @ApiProperty({
     type: String,
     nullable: true,
     example: 'https://explorer.example.org',
-    description: 'Shows a transaction at `/tx/<hash>`',
+    description: 'Block explorer, which shows a transaction at `/tx/<hash>`',
   })
   explorerUrl: string | null;
 }
@@ -47,7 +47,7 @@ export class ChainInfo {
 export class PoolContracts extends FieldsByType<string | null>({
   ...ADDRESS,
   nullable: true,
-  description: 'null if the service has no contract for new pools of the type',
+  description: 'Contract for new pools of the type; null if there is none',
 }) {}
 
 export class ContractLists extends FieldsByType<string[]>(ADDRESSES) {}
@@ -55,12 +55,12 @@ export class ContractLists extends FieldsByType<string[]>(ADDRESSES) {}
 export class ContractMinimums extends FieldsByType<string | null>(MINIMUM) {}
 
 export class SignInRules {
-  @ApiProperty({ type: [String], description: 'Hosts that may ask for a signature; empty: any' })
+  @ApiProperty({ type: [String], description: 'Hosts that can request a signature; empty allows any' })
   domains: string[];
   @ApiProperty({
     type: 'integer',
     nullable: true,
-    description: 'Messages for another chain are refused; null: any',
+    description: 'Chain that messages must name; null allows any',
   })
   chainId: number | null;
   @ApiProperty({ type: 'integer' }) nonceLifetimeSeconds: number;
@@ -72,21 +72,19 @@ export class ClientConfig {
   @ApiProperty({
     type: 'integer',
     nullable: true,
-    description: 'null until the indexer has read it from the chain',
+    description: 'Chain id; null until the indexer has read it',
   })
   chainId: number | null;
   @ApiProperty({
     type: ChainInfo,
     nullable: true,
-    description:
-      'What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain',
+    description: 'Data for wallets that do not know the chain (EIP-3085); null until the indexer has read it',
   })
   chain: ChainInfo | null;
   @ApiProperty({
     type: TokenInfo,
     nullable: true,
-    description:
-      'The first of the contracts, in which sums are. null until the indexer has read it from the chain',
+    description: 'Token of the first contract, in which sums are; null until the indexer has read it',
   })
   token: TokenInfo | null;
   @ApiProperty({
@@ -99,13 +97,14 @@ export class ClientConfig {
         decimals: 6,
       },
     },
-    description: 'By the address of each contract, its token, once the indexer has read it',
+    description: 'Token by contract address, once the indexer has read it',
   })
   contractTokens: Record<string, TokenInfo>;
-  @ApiProperty({ type: PoolContracts, description: 'Of new pools' }) contracts: PoolContracts;
-  @ApiProperty({ type: ContractLists, description: 'Of new pools that ask for it, by `contract`' })
+  @ApiProperty({ type: PoolContracts, description: 'Contracts of new pools, by type' })
+  contracts: PoolContracts;
+  @ApiProperty({ type: ContractLists, description: 'Further contracts of new pools, chosen by `contract`' })
   furtherContracts: ContractLists;
-  @ApiProperty({ type: ContractLists, description: 'Older ones, whose pools stay' })
+  @ApiProperty({ type: ContractLists, description: 'Older contracts, whose pools stay' })
   formerContracts: ContractLists;
   @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
   minimumDeposit: string;
@@ -113,12 +112,12 @@ export class ClientConfig {
     type: 'object',
     additionalProperties: { type: 'string', pattern: AMOUNT },
     example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': '10000000' },
-    description: 'The same, by address, of contracts where it is another',
+    description: 'Different minimums, by contract address',
   })
   minimumDeposits: Record<string, string>;
   @ApiProperty({
     type: ContractMinimums,
-    description: 'Smallest deposit that the contracts take, and smallest withdrawal that leaves something',
+    description: 'Smallest deposit of each contract, and smallest partial withdrawal',
   })
   contractMinimums: ContractMinimums;
   @ApiProperty({
@@ -126,13 +125,12 @@ export class ClientConfig {
     additionalProperties: { type: 'array', items: { type: 'string', enum: [...POOL_CALLS] } },
     example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': ['deposit', 'withdraw'] },
     description:
-      'By the address of each contract, the calls that the service builds for its pools (`/pools/{id}/calls/…`), once the indexer has read it. What is not among them a wallet has to be told elsewhere',
+      'Calls that the service builds for pools, by contract address, once the indexer has read the contract (`/pools/{id}/calls/…`)',
   })
   contractCalls: Record<string, PoolCall[]>;
   @ApiProperty({
     ...ADDRESSES,
-    description:
-      'Contracts that know a pool by its account. Its calls are for the owner alone, 403 for members',
+    description: 'Contracts that know a pool by its account: calls are for the owner alone, 403 for members',
   })
   contractsByAccount: string[];
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
@@ -142,16 +140,16 @@ export class ClientConfig {
   publicStatistics: boolean;
   @ApiProperty({
     required: false,
-    description: 'The chain of this machine; in development only',
+    description: 'Endpoint of the local chain, in development only',
     example: 'http://127.0.0.1:8545',
   })
   rpcUrl?: string;
 }
 
 export class ContractAbis {
-  @ApiProperty({ ...ABI, description: 'Contracts of pools without draws and circles' })
+  @ApiProperty({ ...ABI, description: 'ABI of pool contracts without draws and circles' })
   savingsPool: unknown[];
-  @ApiProperty({ ...ABI, description: 'Lottery contracts' }) lotteryPool: unknown[];
-  @ApiProperty({ ...ABI, description: 'Contracts of savings circles' }) rotatingPool: unknown[];
-  @ApiProperty({ ...ABI, description: 'What paying takes of the ERC-20 token' }) token: unknown[];
+  @ApiProperty({ ...ABI, description: 'ABI of lottery contracts' }) lotteryPool: unknown[];
+  @ApiProperty({ ...ABI, description: 'ABI of contracts of savings circles' }) rotatingPool: unknown[];
+  @ApiProperty({ ...ABI, description: 'ABI of the ERC-20 functions that payments need' }) token: unknown[];
 }

@@ -38,9 +38,9 @@ export class EventsController {
   @Post('ticket')
   @ApiData(EventTicket, {
     status: 201,
-    summary: 'A ticket for the stream',
+    summary: 'Create a ticket for the event stream',
     description:
-      'For `EventSource`, which sends no headers: opens one stream, within 30 seconds, at any replica.',
+      'Returns a ticket for `EventSource`, which sends no headers. It opens one stream, within 30 seconds, at any replica.',
     errors: ['invalid_json', 401, 413, 415],
   })
   ticket(@CurrentUser() session: Session): Promise<EventTicket> {
@@ -51,13 +51,13 @@ export class EventsController {
   @Public()
   @UseGuards(Tickets)
   @ApiOperation({
-    summary: 'What happens, as it happens',
+    summary: 'Stream events',
     description:
-      "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event. The event `reload` says that some are missing, and that what follows is new: when that event is kept no more, is none of this service, is more than 20,000 events of all pools ago, or when more than 1,000 events of the caller follow it. Read again what you show, then. Needs a token or a ticket.",
+      "Streams Server-Sent Events of the caller's pools, payments and tickets, and of all draws. `Last-Event-ID` resumes after that event; the event `reload` reports a gap, after which clients read again. Needs a token or a ticket.",
   })
   @ApiResponse({
     status: 200,
-    description: 'Does not end by itself',
+    description: 'Long-lived event stream',
     content: { 'text/event-stream': { schema: STREAM, example: EXAMPLE } },
   })
   @ApiFailure(400)

@@ -4,7 +4,7 @@ import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export class EventsQuery {
-  @ApiProperty({ required: false, description: 'Of `POST /events/ticket`, in place of the token' })
+  @ApiProperty({ required: false, description: 'Ticket of `POST /events/ticket`, instead of a token' })
   @IsOptional()
   @IsString()
   @MaxLength(100)
@@ -13,7 +13,7 @@ export class EventsQuery {
   @ApiProperty({
     required: false,
     type: String,
-    description: 'Only these, separated by commas; all, if left out',
+    description: 'Topics, separated by commas; all by default',
     example: 'deposit.confirmed,draw.completed',
   })
   @IsOptional()
@@ -21,7 +21,7 @@ export class EventsQuery {
   @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
   topics?: Topic[];
 
-  @ApiProperty({ required: false, description: 'As the header `Last-Event-ID`, which goes first' })
+  @ApiProperty({ required: false, description: 'Same as the header `Last-Event-ID`, which takes precedence' })
   @IsOptional()
   @IsString()
   @MaxLength(5000)
@@ -52,9 +52,9 @@ export const STREAM = {
 
 export class EventTicket {
   @ApiProperty({
-    description: 'Opens one stream: `GET /events?ticket=…`',
+    description: 'Ticket for one stream: `GET /events?ticket=…`',
     example: 'mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u',
   })
   ticket: string;
-  @ApiProperty({ format: 'date-time', description: '30 seconds from now' }) expiresAt: string;
+  @ApiProperty({ format: 'date-time', description: 'Expiry, 30 seconds from now' }) expiresAt: string;
 }

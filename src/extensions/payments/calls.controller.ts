@@ -16,9 +16,9 @@ export class CallsController {
 
   @Get('pools/:id/calls/deposit')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to pay into a pool',
+    summary: 'Get the calls that pay into a pool',
     description:
-      'The approval of exactly this amount, then the deposit. Where the contract knows a pool by its account, every call is for the owner of the pool alone. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.',
+      'Returns the approval of exactly this amount, then the deposit. With `transaction` the payment confirms that pending deposit of the caller. Returns 409 `deposit_submitted` while its payment is on its way.',
     errors: [
       400,
       'below_minimum',
@@ -42,9 +42,9 @@ export class CallsController {
 
   @Get('pools/:id/calls/withdraw')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to take its money out of a pool',
+    summary: 'Get the calls that withdraw from a pool',
     description:
-      'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving. What the contract must refuse is refused, unless the ledger may be behind the chain.',
+      'Returns the withdrawal of up to the balance of the wallet; yield stays claimable. For members, and everyone who ever paid in. Refuses what the contract would refuse, unless the ledger is behind.',
     errors: [
       400,
       'below_minimum',
@@ -67,9 +67,9 @@ export class CallsController {
 
   @Get('pools/:id/calls/claim')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to claim its yield from a pool',
+    summary: 'Get the calls that claim yield from a pool',
     description:
-      'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.',
+      'Returns the claim of all yield that the wallet has not claimed yet. For members, and everyone who ever paid in. Refused if there is none, unless the ledger is behind.',
     errors: [401, 403, 404, 'nothing_to_claim', 'uses_circle', 'calls_unknown', 'chain_unknown'],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
@@ -78,9 +78,9 @@ export class CallsController {
 
   @Get('pools/:id/calls/compounding')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to have its yield paid in again, or not',
+    summary: 'Get the calls that enable or disable compounding',
     description:
-      'After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.',
+      'Returns the call with which a wallet enables or disables compounding of its own yield in this pool; `compounding` of the position reports the state. For members, and everyone who ever paid in.',
     errors: [400, 401, 403, 404, 'compounding_unchanged', 'uses_circle', 'calls_unknown', 'chain_unknown'],
   })
   compounding(
@@ -93,9 +93,9 @@ export class CallsController {
 
   @Get('lottery/calls/tickets')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to buy tickets of the current draw',
+    summary: 'Get the calls that buy tickets of the current draw',
     description:
-      'The approval of their price, then the purchase. 404 while no draw sells tickets: none is open, or its time has come.',
+      'Returns the approval of their price, then the purchase. Returns 404 while no draw sells tickets.',
     errors: [400, 401, 'no_open_draw', 'chain_unknown'],
   })
   tickets(@Query() { count }: TicketCallsQuery): Promise<ContractCalls> {

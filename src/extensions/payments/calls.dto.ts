@@ -9,7 +9,7 @@ export class DepositCallsQuery {
     pattern: AMOUNT,
     example: '25000000000000000000',
     description:
-      'Smallest token units, from 1 to 2^256-1. May be left out with transaction, whose amount it must be',
+      'Amount in smallest token units, from 1 to 2^256-1; optional with `transaction`, whose amount it must equal',
   })
   @IsOptional()
   @IsPositiveAmount()
@@ -17,8 +17,7 @@ export class DepositCallsQuery {
 
   @ApiPropertyOptional({
     format: 'uuid',
-    description:
-      "A pending deposit of the caller's in this pool: the payment carries its id, and confirms it",
+    description: 'Pending deposit of the caller in this pool, which the payment confirms',
   })
   @IsOptional()
   @IsString()
@@ -29,7 +28,7 @@ export class WithdrawCallsQuery {
   @ApiProperty({
     pattern: AMOUNT,
     example: '25000000000000000000',
-    description: 'Smallest token units, from 1 to 2^256-1',
+    description: 'Amount in smallest token units, from 1 to 2^256-1',
   })
   @IsPositiveAmount()
   amount: string;
@@ -39,7 +38,7 @@ export class CompoundingCallsQuery {
   @ApiProperty({
     enum: ['true', 'false'],
     example: 'true',
-    description: 'Whether yield is to be paid in again from now on',
+    description: 'Whether yield compounds from now on',
   })
   @IsIn(['true', 'false'])
   enabled: 'true' | 'false';
@@ -55,12 +54,15 @@ export class ContractCall {
   @ApiProperty({ enum: CALL_NAMES }) name: CallName;
   @ApiProperty({ type: 'integer' }) chainId: number;
   @ApiProperty({ pattern: STORED_ADDRESS }) to: string;
-  @ApiProperty({ pattern: '^0x[0-9a-f]+$', description: 'Encoded by the ABI of GET /config/abi' })
+  @ApiProperty({ pattern: '^0x[0-9a-f]+$', description: 'Call data, encoded by the ABI of GET /config/abi' })
   data: string;
-  @ApiProperty({ enum: ['0'], description: 'Wei: these calls send none' }) value: '0';
+  @ApiProperty({ enum: ['0'], description: 'Value in wei: these calls send none' }) value: '0';
 }
 
 export class ContractCalls {
-  @ApiProperty({ type: [ContractCall], description: 'In the order to send; wait for the receipt of each' })
+  @ApiProperty({
+    type: [ContractCall],
+    description: 'Calls in the order to send; wait for the receipt of each',
+  })
   calls: ContractCall[];
 }

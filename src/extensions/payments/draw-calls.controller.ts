@@ -14,8 +14,8 @@ export class DrawCallsController {
 
   @Get('claim')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to have a prize paid',
-    description: 'Any wallet may send it, and pay the gas; the prize goes to the winner.',
+    summary: 'Get the calls that pay out a prize',
+    description: 'Returns the call that sends the prize to the winner. Any wallet can send it.',
     errors: [400, 401, 404, 'wrong_draw_status', 'already_paid', 'chain_unknown'],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {
@@ -24,8 +24,8 @@ export class DrawCallsController {
 
   @Get('refund')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to get a refund from a cancelled draw',
-    description: 'All that this wallet paid into the draw, for tickets and as gifts.',
+    summary: 'Get the calls that refund a cancelled draw',
+    description: 'Returns the refund of all that the wallet paid into the draw, for tickets and as gifts.',
     errors: [400, 401, 404, 'wrong_draw_status', 'nothing_to_refund', 'chain_unknown'],
   })
   refund(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {
@@ -34,9 +34,9 @@ export class DrawCallsController {
 
   @Get('complete')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to pick the winner of a closed draw',
+    summary: 'Get the calls that pick the winner of a closed draw',
     description:
-      'Any wallet may send it, from the second block after the close on. If nobody has for so long that the block hash is out of reach (8191 blocks, on some chains 256), it closes the draw anew, and is due once more: another block picks.',
+      'Returns the call that picks the winner, from the second block after the close on. Any wallet can send it. Once the block hash is out of reach, the call lets another block pick and is due again.',
     errors: [400, 401, 404, 'wrong_draw_status', 'too_early', 'chain_unknown'],
   })
   complete(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {
@@ -45,9 +45,9 @@ export class DrawCallsController {
 
   @Get('cancel')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to cancel a draw that nobody ends',
+    summary: 'Get the calls that cancel an abandoned draw',
     description:
-      'Any wallet may send it, for a draw that is open seven days after its time. A closed draw cannot be cancelled. The owner of the contract may cancel an open draw at any time, at the contract itself.',
+      'Returns the call that cancels a draw still open seven days after its time. Any wallet can send it. A closed draw cannot be cancelled.',
     errors: [400, 401, 404, 'wrong_draw_status', 'too_early', 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {

@@ -10,7 +10,7 @@ export class DrawCallsQuery {
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     example: 1,
-    description: 'Which draw of the contract',
+    description: 'Number of the draw within its contract',
   })
   @Transform(toInteger)
   @IsInt()
@@ -20,7 +20,7 @@ export class DrawCallsQuery {
 
   @ApiPropertyOptional({
     pattern: ADDRESS.source,
-    description: 'The lottery contract that holds the draw; by default the newest',
+    description: 'Lottery contract of the draw; the newest by default',
   })
   @IsOptional()
   @Matches(ADDRESS, { message: 'must be a contract address' })

@@ -52,19 +52,18 @@ export const LIST_STRAY_DEPOSITS = statement<
 );
 
 export class StrayDepositItem {
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract that has the money' })
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Contract that holds the money' })
   contract: string;
   @ApiProperty({
     format: 'uuid',
-    description: 'The id that it was paid in for: no pool of the contract has it',
+    description: 'Id that the deposit named, of which the contract has no pool',
   })
   poolId: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'What can be withdrawn, in smallest token units' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Withdrawable amount, in smallest token units' })
   amount: string;
   @ApiProperty({
     type: [ContractCall],
-    description:
-      'What a wallet sends to withdraw all of it; none at a contract that is not like the reference contracts',
+    description: 'Calls that withdraw all of it; empty at contracts unlike the reference contracts',
   })
   calls: ContractCall[];
 }
@@ -76,9 +75,9 @@ export class StrayDepositsController {
 
   @Get()
   @ApiData(StrayDepositItem, {
-    summary: 'What the caller paid in for no pool',
+    summary: 'List unassigned deposits',
     description:
-      'The contracts take deposits for any id. What was paid in for an id that no pool of the contract has is in no balance of the service, and still belongs to whoever paid it: here it is, with the call that withdraws it.',
+      'Returns deposits of the caller for ids of which the contract has no pool, each with the call that withdraws it. They are in no balance and still belong to the payer.',
     list: true,
     errors: [400, 401, 'chain_unknown'],
   })

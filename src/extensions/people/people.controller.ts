@@ -16,9 +16,9 @@ export class PeopleController {
   @Get('me/export')
   @ApiData(ExportedRow, {
     list: 'cursors',
-    summary: 'Everything that is kept of the caller',
+    summary: "Export the caller's data",
     description:
-      'In pages: ask again with `after` until `next` is null. Rows are as they are stored when they are read. Secrets of webhooks are left out, and what is derived from the rows here.',
+      'Returns all stored rows about the caller, in pages: repeat with `after` until `next` is null. Leaves out secrets of webhooks, and what is derived from these rows.',
     errors: [401],
   })
   export(@CurrentUser() session: Session, @Query() query: ExportQuery): Promise<CursorPage<ExportedRow>> {
@@ -29,7 +29,7 @@ export class PeopleController {
   @ApiData(DeletedAccount, {
     summary: 'Delete the account',
     description:
-      'Ends all sessions and webhooks at once. Pools that were never paid into are cancelled, memberships in pools that the caller never paid into end, and stored answers go, within minutes. What the chain says stays: pools that were paid into, their transactions, positions and tickets, by the address. Other members keep reading these pools. Who signs in with the same wallet later begins anew, and finds what stayed. It takes a sign-in that is less than ten minutes old: otherwise 403 `sign_in_again`.',
+      'Ends all sessions and webhooks at once, and removes unpaid pools, memberships and stored answers within minutes. Pools that were paid into stay, with their transactions, by address. Needs a sign-in from the last ten minutes.',
     errors: ['invalid_json', 401, 'sign_in_again', 413, 415],
   })
   async delete(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<DeletedAccount> {

@@ -31,13 +31,17 @@ export class ExportQuery {
 }
 
 export class ExportedRow {
-  @ApiProperty({ enum: SECTIONS.map(({ kind }) => kind), description: 'What it is', example: 'position' })
+  @ApiProperty({
+    enum: SECTIONS.map(({ kind }) => kind),
+    description: 'Kind of the row',
+    example: 'position',
+  })
   kind: string;
 
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    description: 'As it is stored; amounts are texts. Later versions may add fields',
+    description: 'Row as stored; amounts are texts. Later versions can add fields',
     example: { poolId: '018f2f63-7d0e-7c9a-a5b1-2f1a6f3c9b10', balance: '25000000000000000000' },
   })
   data: Record<string, unknown>;
@@ -49,7 +53,7 @@ export class DeletedAccount {
   @ApiProperty({
     example: true,
     description:
-      'Whether the address stays as that of an owner of pools: paid ones, and cancelled ones, which a late payment would bring back',
+      'Whether the address stays as the owner of paid pools, or of cancelled ones that a late payment would restore',
   })
   stays: boolean;
 }

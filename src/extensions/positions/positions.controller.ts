@@ -14,9 +14,9 @@ export class PositionsController {
 
   @Get('pools/:id/position')
   @ApiData(PositionItem, {
-    summary: 'What the caller holds in a pool',
+    summary: "Get the caller's position in a pool",
     description:
-      'What the caller paid in, took out, holds, earned and can claim: to the unit what the contract answers at `blockNumber`. Only what is on the chain counts; announced deposits do not. For members, who may have nothing in it, and for everyone who ever paid in.',
+      'Returns deposits, withdrawals, balance and yield of the caller in a pool, exactly as the contract has them at `blockNumber`. Announced deposits do not count. For members, and everyone who ever paid in.',
     errors: [401, 403, 404],
   })
   inPool(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PositionItem>> {
@@ -25,8 +25,8 @@ export class PositionsController {
 
   @Get('users/me/positions')
   @ApiData(PositionItem, {
-    summary: 'What the caller holds everywhere',
-    description: 'The position in every pool that the caller ever paid into, newest pool first.',
+    summary: "List the caller's positions",
+    description: 'Returns the position in every pool that the caller ever paid into, newest pool first.',
     list: true,
     errors: [400, 401],
   })

@@ -13,9 +13,9 @@ export class StartController {
 
   @Get()
   @ApiData(StartPage, {
-    summary: 'All that a start page shows',
+    summary: 'Get start page data',
     description:
-      'What the endpoints named below tell the caller, of one moment, in one request. With `cursor` as `Last-Event-ID` the stream goes on from that moment: what happened since comes once, and nothing that is in here comes again. The one exception: while a transaction of the database takes so long that more than 200 others end before it, what the later ones of these tell may be in both; an event that was applied already is known by its `transactionId`, or its `txHash` and `topic`.',
+      'Returns the data of several endpoints at one moment, in one request. With `cursor` as `Last-Event-ID` the event stream continues from that moment.',
     errors: [401],
   })
   read(@CurrentUser() session: Session): Promise<JsonText<StartPage>> {

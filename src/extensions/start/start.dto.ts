@@ -49,12 +49,12 @@ export class StartPage {
     type: [String],
     example: [],
     description:
-      'Contracts that are not known to have the first token: what is paid there counts in `analytics.otherTokens`, or in no sum while their token is unknown',
+      'Contracts not known to have the first token: their amounts are in `analytics.otherTokens`, or in no sum while their token is unknown',
   })
   otherContracts: string[];
   @ApiProperty({
     description:
-      'A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event',
+      '`Last-Event-ID` with which `GET /events` continues after this response. It can be longer than the id of an event',
     example: '0000000003e9-000000000011-0001',
   })
   cursor: string;

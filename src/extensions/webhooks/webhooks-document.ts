@@ -7,13 +7,16 @@ import { PAYLOADS } from '#ledger/outbox/payloads';
 import { ChallengeAnswer, NOTICES, WebhookChallenge, WebhookNotice } from './webhooks.dto';
 
 const SIGNED = {
-  'Webhook-Id': ['Names the delivery, the same in all attempts', '01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2'],
-  'Webhook-Timestamp': ['When it was signed, Unix time', '1763701789'],
+  'Webhook-Id': ['Id of the delivery, the same in all attempts', '01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2'],
+  'Webhook-Timestamp': ['Time of the signature, Unix time', '1763701789'],
   'Webhook-Signature': [
-    'By Standard Webhooks; two of them while a secret rotates',
+    'Standard Webhooks: base64 of HMAC-SHA256 over id, time and body, joined by dots; two while a secret rotates',
     'v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=',
   ],
-  'Savings-Signature': ['The same in the form of Stripe', `t=1763701789,v1=${'5f1f0c2a9d3e4b67'.repeat(4)}`],
+  'Savings-Signature': [
+    'Form of Stripe: hex of HMAC-SHA256 over time and body, joined by a dot',
+    `t=1763701789,v1=${'5f1f0c2a9d3e4b67'.repeat(4)}`,
+  ],
 };
 
 const parameters = Object.entries(SIGNED).map(([name, [description, example]]) => {
@@ -27,7 +30,7 @@ const sent = (topic: string, schema: string | Type, says: string, example = {}, 
   post: {
     operationId: `on_${topic.replace('.', '_')}`,
     summary: says.split('. ')[0],
-    description: `${says}. \`POST /webhooks\` says how it is signed.`,
+    description: `${says}. The headers have two signatures: verify either.`,
     tags: ['Webhooks'],
     security: [],
     parameters: parameters.map(([name]) => ({ $ref: `#/components/parameters/${name}` })),
@@ -36,8 +39,8 @@ const sent = (topic: string, schema: string | Type, says: string, example = {}, 
       content: { 'application/json': { schema: refTo(schema), ...example } },
     },
     responses: {
-      '2XX': { description: 'Received. Anything else, and no answer in 8 seconds: sent again', ...answer },
-      '410': { description: 'Gone: nothing is sent any more' },
+      '2XX': { description: 'Received. Other responses, and none within 8 seconds, are retried', ...answer },
+      '410': { description: 'Disables the webhook' },
     },
   },
 });

@@ -26,14 +26,9 @@ export class WebhooksController {
 
   @Post()
   @ApiData(CreatedWebhook, {
-    summary: 'Have events sent to a server',
-    description: `From now on, events that the caller may follow are sent to \`url\` by POST, each as JSON: of his pools, his own payments and tickets, and of all draws.
-
-Each is signed twice, so libraries for either verify it unchanged. Standard Webhooks: \`Webhook-Id\`, \`Webhook-Timestamp\` (Unix time) and \`Webhook-Signature: v1,<base64>\`, which is HMAC-SHA256 over id, time and the body as received, joined by dots; the key is what follows \`whsec_\` in \`secret\`, decoded from base64. Stripe's form: \`Savings-Signature: t=<Unix time>,v1=<hex>\`, which is HMAC-SHA256 over time and body, joined by a dot; the key is all of \`secret\`. While a secret rotates there are two \`v1\`, and one of them has to fit. Compare in constant time, and refuse times that are more than five minutes old. \`Webhook-Id\` is the delivery: the same one may come twice, and events out of order; their \`id\` gives the order.
-
-First comes a challenge, \`{"id","topic":"challenge","occurredAt","challenge"}\`, signed like the rest: the server has to answer it with 2xx and \`{"challenge":"…"}\`, or the bare text. Only then the webhook is ACTIVE and gets what happens from then on. It is sent three times in about six minutes, and again by \`POST /webhooks/:id/challenge\`.
-
-An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; \`Retry-After\` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. \`webhook.paused\`, \`webhook.resumed\` and \`webhook.disabled\` tell the owner. URLs have to be https at port 443 in production, and lead to the public internet; they are kept in normal form, without what follows \`#\`. A user has at most 10 webhooks.`,
+    summary: 'Create a webhook',
+    description:
+      'Creates a webhook, which sends the events of the caller and of all draws to `url` as signed JSON, once its server has answered the challenge. At most 10 for each user. Signatures, retries and states: docs/api.md, Webhooks.',
     status: 201,
     errors: [400, 'invalid_json', 401, 409, 413, 415],
   })
@@ -45,7 +40,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @Get()
   @ApiData(WebhookItem, {
     summary: 'List the webhooks of the caller',
-    description: 'Newest first, without their secrets.',
+    description: 'Returns the webhooks, newest first, without their secrets.',
     list: true,
     errors: [400, 401],
   })
@@ -55,8 +50,8 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
 
   @Get(':id')
   @ApiData(WebhookItem, {
-    summary: 'One webhook of the caller',
-    description: 'Whether it gets events, and what waits for it.',
+    summary: 'Get a webhook',
+    description: 'Returns a webhook with its status and the number of waiting deliveries.',
     errors: [401, 404],
   })
   get(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<WebhookItem> {
@@ -66,7 +61,8 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @Patch(':id')
   @ApiData(WebhookItem, {
     summary: 'Change a webhook',
-    description: `Fields that are left out stay. Another \`url\` is UNVERIFIED until its server has answered a challenge; what waits is sent there afterwards, and the notice \`reload\`, since what happens meanwhile is left out. Other \`topics\` hold from now on. With \`enabled: false\` nothing more is sent: what waits has FAILED. \`enabled: true\` begins with a challenge, and \`reload\`.`,
+    description:
+      'Changes the given fields. Another `url` has to answer a challenge first. `enabled: false` stops all deliveries, and those that wait become FAILED; `enabled: true` starts with a challenge and `reload`.',
     errors: [400, 'invalid_json', 401, 404, 413, 415],
   })
   update(
@@ -80,9 +76,9 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @Post(':id/secret')
   @HttpCode(200)
   @ApiData(RotatedSecret, {
-    summary: 'Give a webhook a new secret',
+    summary: 'Rotate the secret of a webhook',
     description:
-      'For 24 hours the secret before signs too, beside the new one. If others know it, ask twice: only the last two sign.',
+      'Creates a new secret. The previous secret remains valid for 24 hours. If others know it, rotate twice: only the last two sign.',
     errors: ['invalid_json', 401, 404, 413, 415],
   })
   rotate(@CurrentUser() session: Session, @Param('id') id: string): Promise<RotatedSecret> {
@@ -94,7 +90,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @ApiData(DeliveryItem, {
     summary: 'Send a test event to a webhook',
     description:
-      'Sends an event of the topic `test`, which has `id`, `topic` and `occurredAt` only, whatever topics the webhook wants. It is tried once; the list of deliveries tells how it went. One at a time, and only while the webhook is ACTIVE.',
+      'Sends one event of the topic `test`, whatever topics the webhook has; the list of deliveries reports the outcome. One at a time, and only while the webhook is ACTIVE.',
     status: 202,
     errors: ['invalid_json', 401, 404, 'webhook_not_active', 'webhook_test_pending', 413, 415],
   })
@@ -105,7 +101,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @Delete(':id')
   @ApiData(DeletedWebhook, {
     summary: 'Delete a webhook',
-    description: 'Nothing more is sent to it, but for what is being sent at this moment.',
+    description: 'Deletes a webhook. Stops all deliveries except those in progress.',
     errors: ['invalid_json', 401, 404, 413, 415],
   })
   delete(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<DeletedWebhook> {
@@ -117,7 +113,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @ApiData(WebhookItem, {
     summary: 'Send the challenge again',
     description:
-      'For a webhook that is UNVERIFIED or DISABLED, once a minute. The server has to answer it, as that of a new webhook, before events come.',
+      'Sends the challenge of an UNVERIFIED or DISABLED webhook again, once a minute. The server has to answer it before it gets events.',
     status: 202,
     errors: ['invalid_json', 401, 404, 409, 413, 415],
   })
@@ -127,8 +123,8 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
 
   @Get(':id/deliveries')
   @ApiData(DeliveryItem, {
-    summary: 'What was sent to a webhook',
-    description: 'What was and will be sent in the last seven days, that of the newest event first.',
+    summary: 'List deliveries of a webhook',
+    description: 'Returns deliveries of the last seven days, sent and waiting, newest event first.',
     list: true,
     errors: [400, 401, 404],
   })
@@ -144,8 +140,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @HttpCode(202)
   @ApiData(DeliveryItem, {
     summary: 'Send a delivery again',
-    description:
-      'Sends it at once, whether it was delivered, failed or still waits, and if that fails, as often as a new one.',
+    description: 'Sends a delivery at once, whatever its status, and on failure as often as a new one.',
     status: 202,
     errors: ['invalid_json', 401, 404, 413, 415],
   })

@@ -47,7 +47,7 @@ export class WebhookChallenge {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ type: String, enum: ['challenge'] }) topic: 'challenge';
   @ApiProperty({ format: 'date-time' }) occurredAt: string;
-  @ApiProperty({ description: 'What the answer has to repeat', example: CHALLENGE_EXAMPLE })
+  @ApiProperty({ description: 'Text that the response has to repeat', example: CHALLENGE_EXAMPLE })
   challenge: string;
 }
 
@@ -60,7 +60,7 @@ export class CreateWebhookRequest {
     format: 'uri',
     maxLength: 2048,
     example: URL_EXAMPLE,
-    description: 'Where to send events: https, at an address of the public internet',
+    description: 'URL for events: https, on the public internet',
   })
   @IsString()
   @MaxLength(2048)
@@ -71,7 +71,7 @@ export class CreateWebhookRequest {
     isArray: true,
     required: false,
     example: TOPICS_EXAMPLE,
-    description: 'Only these; all, those of later versions too, if left out',
+    description: 'Topics to send; by default all, including those of later versions',
   })
   @AreTopics()
   topics?: Topic[];
@@ -84,7 +84,7 @@ export class UpdateWebhookRequest {
     maxLength: 2048,
     required: false,
     example: URL_EXAMPLE,
-    description: 'Another one has to answer a challenge, as that of a new webhook',
+    description: 'New URL, whose server has to answer a challenge',
   })
   @IsOptional()
   @IsString()
@@ -97,7 +97,7 @@ export class UpdateWebhookRequest {
     nullable: true,
     required: false,
     example: TOPICS_EXAMPLE,
-    description: 'null: all, those of later versions too',
+    description: 'Topics to send; null for all, including those of later versions',
   })
   @AreTopics()
   topics?: Topic[] | null;
@@ -106,7 +106,7 @@ export class UpdateWebhookRequest {
     type: Boolean,
     required: false,
     example: true,
-    description: 'false: DISABLED, nothing is sent; true ends that, and begins with a challenge',
+    description: 'false disables the webhook; true enables it, starting with a challenge',
   })
   @IsOptional()
   @IsBoolean()
@@ -121,7 +121,7 @@ export class WebhookItem {
     isArray: true,
     nullable: true,
     example: TOPICS_EXAMPLE,
-    description: 'null: all',
+    description: 'Topics to send; null for all',
   })
   topics: Topic[] | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
@@ -129,41 +129,47 @@ export class WebhookItem {
     enum: WEBHOOK_STATUSES,
     example: 'ACTIVE',
     description:
-      'UNVERIFIED: the server has not answered the challenge; PAUSED: it failed several times in a row, and is tried again at `retryAt`; DISABLED: by its owner, or, with `failingSince`, because it failed for days. Only ACTIVE and PAUSED ones get events',
+      'UNVERIFIED until the server answers the challenge; PAUSED after repeated failures, until `retryAt`; DISABLED by its owner or, with `failingSince`, after days of failures. Only ACTIVE and PAUSED webhooks get events',
   })
   status: WebhookStatus;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Attempts that failed, in a row' })
+  @ApiProperty({ type: 'integer', example: 0, description: 'Number of consecutive failures' })
   failures: number;
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'The first of these' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Time of the first of these failures',
+  })
   failingSince: string | null;
   @ApiProperty({
     type: String,
     nullable: true,
     example: null,
-    description: 'Why the last attempt failed; null if it did not',
+    description: 'Reason of the last failure; null if the last attempt succeeded',
   })
   lastError: string | null;
   @ApiProperty({
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Nothing is sent before; only while UNVERIFIED or PAUSED',
+    description: 'Time of the next attempt, while UNVERIFIED or PAUSED',
   })
   retryAt: string | null;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Deliveries that wait' }) pending: number;
-  @ApiProperty({ description: 'So many waited that events were left out', example: false }) isFull: boolean;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Number of waiting deliveries' }) pending: number;
+  @ApiProperty({ description: 'Whether events were left out because too many waited', example: false })
+  isFull: boolean;
   @ApiProperty({
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'While a secret rotates: until when the one before signs too',
+    description: 'End of validity of the previous secret, while a secret rotates',
   })
   previousSecretUntil: string | null;
 }
 
 export class CreatedWebhook extends WebhookItem {
   @ApiProperty({
-    description: 'What signatures are made with. It is shown only here',
+    description: 'Signing secret, shown only here',
     example: SECRET_EXAMPLE,
   })
   secret: string;
@@ -171,9 +177,9 @@ export class CreatedWebhook extends WebhookItem {
 
 export class RotatedSecret {
   @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ description: 'Signs from now on. It is shown only here', example: SECRET_EXAMPLE })
+  @ApiProperty({ description: 'New signing secret, shown only here', example: SECRET_EXAMPLE })
   secret: string;
-  @ApiProperty({ format: 'date-time', description: 'Until when the one before signs too' })
+  @ApiProperty({ format: 'date-time', description: 'End of validity of the previous secret' })
   previousSecretUntil: string;
 }
 
@@ -182,9 +188,12 @@ export class DeletedWebhook {
 }
 
 export class DeliveryItem {
-  @ApiProperty({ format: 'uuid', description: 'The header `Webhook-Id`, the same in all attempts' })
+  @ApiProperty({ format: 'uuid', description: 'Value of the header `Webhook-Id`, the same in all attempts' })
   id: string;
-  @ApiProperty({ example: EVENT_ID, description: '`id` of the event; later ones are greater, as text' })
+  @ApiProperty({
+    example: EVENT_ID,
+    description: '`id` of the event; ids of later events are greater, as text',
+  })
   eventId: string;
   @ApiProperty({ enum: [...TOPICS, ...NOTICES], example: 'deposit.confirmed' }) topic: DeliveryTopic;
   @ApiProperty({ enum: DELIVERY_STATUSES, example: 'DELIVERED' }) status: DeliveryStatus;
@@ -193,17 +202,22 @@ export class DeliveryItem {
     type: 'integer',
     nullable: true,
     example: 204,
-    description: 'HTTP status of the last attempt, null if there was none',
+    description: 'HTTP status of the last attempt; null if there was none',
   })
   lastStatus: number | null;
   @ApiProperty({
     type: String,
     nullable: true,
     example: null,
-    description: 'Why the last attempt failed; null if it did not',
+    description: 'Reason of the last failure; null if the last attempt succeeded',
   })
   lastError: string | null;
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Only while PENDING' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Time of the next attempt, while PENDING',
+  })
   nextAttemptAt: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) deliveredAt: string | null;

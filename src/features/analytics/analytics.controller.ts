@@ -13,9 +13,9 @@ export class AnalyticsController {
   @Get('pools')
   @Public('PUBLIC_STATISTICS')
   @ApiData(PoolAnalytics, {
-    summary: 'Totals over all pools',
+    summary: 'Get totals over all pools',
     description:
-      'What all pools of the service hold and have yielded, whoever owns them. The operator may open it to requests without a token.',
+      'Returns deposits, yield and counts of all pools of the service. The operator can open it to requests without a token.',
     errors: [401],
   })
   pools(): Promise<JsonText<PoolAnalytics>> {
@@ -24,9 +24,9 @@ export class AnalyticsController {
 
   @Get('user')
   @ApiData(UserAnalytics, {
-    summary: 'Totals of the caller',
+    summary: 'Get totals of the caller',
     description:
-      'What the caller has paid in and claimed, what his own pools have accrued, and both day by day for a chart.',
+      'Returns what the caller has deposited and claimed, what their own pools have accrued, and both by day for a chart.',
     errors: [401],
   })
   user(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<UserAnalytics>> {

@@ -46,7 +46,7 @@ export class AuthController {
   @ApiData(NonceResponse, {
     summary: 'Get a nonce for a wallet',
     description:
-      'The first step of signing in: the nonce belongs into the EIP-4361 message that the wallet signs. It signs in that address only, once, within 600 seconds. A second nonce does not cancel the first.',
+      'Returns a nonce for the EIP-4361 message that the wallet signs. It signs in this address only, once, within 600 seconds. A second nonce does not cancel the first.',
     topLevelCopy: true,
     errors: [400, 413, 415],
   })
@@ -59,7 +59,7 @@ export class AuthController {
   @ApiData(NonceResponse, {
     summary: 'Get a nonce for any wallet',
     description:
-      'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in. A page that wants a nonce at each load takes it from `/users/nonce`, which does not count toward the limit of `/auth`.',
+      'Returns a nonce that signs in whichever wallet signs a message with it. Pages that request a nonce at each load use `/users/nonce`, which does not count toward the limit of `/auth`.',
     topLevelCopy: true,
   })
   async nonce(): Promise<TopLevelCopy<NonceResponse>> {
@@ -73,7 +73,7 @@ export class AuthController {
   @ApiData(VerifyResponse, {
     summary: 'Sign in with a signed message',
     description:
-      'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). The address may be all in lower case, the second empty line may be missing where there is no statement, and the chain may be written `eip155:1`. Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
+      'Verifies the EIP-4361 message, exactly as signed, and its signature (EIP-191, EIP-1271 or ERC-6492). Returns the bearer token of all other requests. Every failure returns the same 401 and leaves the nonce valid.',
     topLevelCopy: true,
     errors: [400, 'authentication_failed', 413, 415, 'busy'],
   })
@@ -109,8 +109,8 @@ export class AuthController {
 
   @Get('me')
   @ApiData(MeResponse, {
-    summary: 'Who the caller is',
-    description: 'The user of the token, and what he owns. Counts toward the limit of `/auth`.',
+    summary: 'Get the current user',
+    description: 'Returns the user of the token and their totals. Counts toward the limit of `/auth`.',
     errors: [401],
   })
   me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
@@ -123,7 +123,7 @@ export class AuthController {
   @ApiData(LogoutResponse, {
     summary: 'Sign out',
     description:
-      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token may do this five times in a window beyond the limits.',
+      'Ends the session of the token, at every replica within a second; from then on the token is 401. A valid token can do this five times in a window beyond the rate limits.',
     errors: ['invalid_json', 401, 413, 415],
   })
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
@@ -137,7 +137,7 @@ export class AuthController {
   @ApiData(LogoutAllResponse, {
     summary: 'Sign out everywhere',
     description:
-      'Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.',
+      'Ends all sessions of the caller, on all devices. Webhooks belong to no session: the response lists them, and `{"webhooks": true}` deletes them.',
     errors: [400, 'invalid_json', 401, 413, 415],
   })
   logoutAll(

@@ -3,7 +3,7 @@ import { Matches } from 'class-validator';
 import { ADDRESS, STORED_ADDRESS } from '#values/rules';
 
 export class NonceRequest {
-  @ApiProperty({ pattern: ADDRESS.source, description: 'The only wallet that the nonce will sign in' })
+  @ApiProperty({ pattern: ADDRESS.source, description: 'The only wallet that the nonce signs in' })
   @Matches(ADDRESS, { message: 'must be a wallet address' })
   address: string;
 }
@@ -59,7 +59,7 @@ export class SignedInUser {
 
 export class VerifyResponse {
   @ApiProperty({
-    description: 'JWT, valid for 7 days unless its session is ended before',
+    description: 'JWT, valid for 7 days unless its session ends earlier',
     example: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMWExZmM4MiJ9.signature',
   })
   token: string;
@@ -72,18 +72,24 @@ export class LogoutResponse {
 }
 
 export class LogoutAllRequest {
-  @ApiProperty({ required: false, description: 'Deletes the webhooks of the user too; not, if left out' })
+  @ApiProperty({
+    required: false,
+    description: 'Whether to delete the webhooks of the user as well; false by default',
+  })
   webhooks?: boolean;
 }
 
 export class WebhookOfUser {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ format: 'uri', example: 'https://backend.example.org/savings-events' }) url: string;
-  @ApiProperty({ description: 'Deleted; otherwise events are sent to it as before', example: false })
+  @ApiProperty({
+    description: 'Whether it was deleted; otherwise it continues to get events',
+    example: false,
+  })
   ended: boolean;
 }
 
 export class LogoutAllResponse {
-  @ApiProperty({ enum: ['all'], description: 'All sessions of the user so far' }) ended: 'all';
+  @ApiProperty({ enum: ['all'], description: 'All sessions of the user up to now' }) ended: 'all';
   @ApiProperty({ type: [WebhookOfUser], description: 'The webhooks of the user' }) webhooks: WebhookOfUser[];
 }

@@ -25,9 +25,9 @@ export class UserSessionsController {
   @Get('nonce')
   @Public()
   @ApiData(NonceResponse, {
-    summary: 'Get a nonce for any wallet, at each load of a page',
+    summary: 'Get a nonce for any wallet at each page load',
     description:
-      'As `GET /auth/nonce`, but it does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that take a nonce before anybody wants to sign in.',
+      'As `GET /auth/nonce`, but does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that request a nonce before anybody signs in.',
     topLevelCopy: true,
   })
   async nonce(): Promise<TopLevelCopy<NonceResponse>> {
@@ -38,8 +38,8 @@ export class UserSessionsController {
   @HttpCode(200)
   @Public()
   @ApiData(NonceResponse, {
-    summary: 'Get a nonce for a wallet, at each load of a page',
-    description: 'As `POST /auth/nonce`, but it does not count toward the limit of `/auth`.',
+    summary: 'Get a nonce for a wallet at each page load',
+    description: 'As `POST /auth/nonce`, but does not count toward the limit of `/auth`.',
     topLevelCopy: true,
     errors: [400, 413, 415],
   })
@@ -52,7 +52,7 @@ export class UserSessionsController {
   @SparedBy(JwtAuthGuard)
   @ApiData(LogoutResponse, {
     summary: 'Sign out',
-    description: 'As `POST /auth/logout`, but it does not count toward the limit of `/auth`.',
+    description: 'As `POST /auth/logout`, but does not count toward the limit of `/auth`.',
     errors: ['invalid_json', 401, 413, 415],
   })
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
@@ -65,7 +65,7 @@ export class UserSessionsController {
   @ApiBody({ type: LogoutAllRequest, required: false })
   @ApiData(LogoutAllResponse, {
     summary: 'Sign out everywhere',
-    description: 'As `POST /auth/logout/all`, but it does not count toward the limit of `/auth`.',
+    description: 'As `POST /auth/logout/all`, but does not count toward the limit of `/auth`.',
     errors: [400, 'invalid_json', 401, 413, 415],
   })
   logoutAll(

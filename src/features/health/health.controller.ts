@@ -29,9 +29,8 @@ export class HealthController {
   /** 200 as long as the process serves; the body tells the truth about what it depends on. */
   @Get()
   @ApiOperation({
-    summary: 'How the service is',
-    description:
-      'Always 200 while the process serves, so that probes may sit on it; the body tells the truth about what it depends on.',
+    summary: 'Get service health',
+    description: 'Returns 200 while the process serves; the body reports the status of its dependencies.',
   })
   @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
   @ApiFailure(400)
@@ -41,8 +40,8 @@ export class HealthController {
 
   @Get('live')
   @ApiOperation({
-    summary: 'Liveness probe',
-    description: 'Says that the process serves, and asks nothing else.',
+    summary: 'Check liveness',
+    description: 'Returns 200 while the process serves, without checking dependencies.',
   })
   @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
   @ApiFailure(400)
@@ -53,9 +52,8 @@ export class HealthController {
   /** Whether requests should be sent here: not without the database, on a schema of another version, or while draining. */
   @Get('ready')
   @ApiOperation({
-    summary: 'Readiness probe',
-    description:
-      'Whether requests should be sent here: not without the database, before its migrations have run, or while draining.',
+    summary: 'Check readiness',
+    description: 'Returns 503 without the database, before its migrations have run, and while draining.',
   })
   @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
   @ApiFailure(400)

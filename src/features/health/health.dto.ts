@@ -26,13 +26,13 @@ export class HealthServices {
 export class HealthReport {
   @ApiProperty({ enum: ['healthy', 'degraded', 'unhealthy'] }) status: 'healthy' | 'degraded' | 'unhealthy';
   @ApiProperty({ format: 'date-time' }) timestamp: string;
-  @ApiProperty({ type: 'integer', description: 'Seconds' }) uptime: number;
+  @ApiProperty({ type: 'integer', description: 'Uptime in seconds' }) uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
   @ApiProperty({
     type: 'integer',
     nullable: true,
     description:
-      'The last block of the chain that the service has applied; null while it is unknown. Events of a contract that is loading may still be missing',
+      'Last block that the service has applied; null while unknown. Events of a contract that is loading can still be missing',
   })
   block: number | null;
 }
@@ -43,8 +43,8 @@ export class Liveness {
 
 export class ReadinessReport {
   @ApiProperty({ enum: ['ok'] }) status: 'ok';
-  @ApiProperty(indicators('What is up')) info: Record<string, { status: string }>;
-  @ApiProperty({ ...indicators('What is down: nothing, or it would be 503'), example: {} })
+  @ApiProperty(indicators('Dependencies that are up')) info: Record<string, { status: string }>;
+  @ApiProperty({ ...indicators('Dependencies that are down; empty with status 200'), example: {} })
   error: Record<string, { status: string }>;
-  @ApiProperty(indicators('All of them')) details: Record<string, { status: string }>;
+  @ApiProperty(indicators('All dependencies')) details: Record<string, { status: string }>;
 }

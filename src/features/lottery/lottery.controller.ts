@@ -13,9 +13,9 @@ export class LotteryController {
 
   @Get('current')
   @ApiData(CurrentDraw, {
-    summary: 'The open lottery draw',
+    summary: 'Get the open lottery draw',
     description:
-      'Its prize, tickets and time. The operator may open the lottery to requests without a token.',
+      'Returns prize, tickets and time of the open draw. The operator can open the lottery to requests without a token.',
     errors: [401, 'no_open_draw'],
   })
   current(): Promise<JsonText<CurrentDraw>> {
@@ -24,9 +24,9 @@ export class LotteryController {
 
   @Get('winners')
   @ApiData(Winner, {
-    summary: 'Past winners',
+    summary: 'List past winners',
     description:
-      'Of every completed draw who won what, newest first. With `after` the answer has no `pagination`, and `page` is refused.',
+      'Returns the winners of completed draws, newest first. With `after` the response has no `pagination`, and `page` is refused.',
     list: 'cursors',
     errors: [400, 401],
   })

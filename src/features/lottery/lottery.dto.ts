@@ -21,7 +21,7 @@ export class ListWinnersQuery {
 export const COUNT = {
   type: 'integer',
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'At most 2^53 - 1, which also stands for any larger number; the field beside it is exact',
+  description: 'At most 2^53 - 1, also for larger numbers; the field ending in `Exact` has no limit',
 } as const;
 export const EXACT = {
   pattern: AMOUNT,
@@ -30,11 +30,11 @@ export const EXACT = {
 export const DRAW_ID = {
   type: 'integer',
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown',
+  description: 'Number of the draw within its contract. Draws beyond 2^53 - 1 are not shown',
 } as const;
 export const CONTRACT = {
   pattern: STORED_ADDRESS,
-  description: 'The lottery contract that holds the draw',
+  description: 'Lottery contract of the draw',
 } as const;
 
 /** What anyone may do to move a draw on that its owner does not. */
@@ -44,7 +44,7 @@ export class CurrentDraw {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
   @ApiProperty({ pattern: AMOUNT }) prizePool: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Of one ticket, in smallest token units' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Price of one ticket, in smallest token units' })
   ticketPrice: string;
   @ApiProperty({ type: 'integer' }) participants: number;
   @ApiProperty(COUNT) totalTickets: number;
@@ -57,7 +57,7 @@ export class CurrentDraw {
     nullable: true,
     example: null,
     description:
-      'What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days',
+      'Call under /lottery/calls that anyone can send now: pick the winner, or cancel a draw left open for seven days',
   })
   due: (typeof MOVING_ON)[number] | null;
 }

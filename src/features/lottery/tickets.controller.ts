@@ -16,9 +16,9 @@ export class TicketsController {
 
   @Get()
   @ApiData(DrawEntry, {
-    summary: 'Draws of the caller',
+    summary: 'List draws of the caller',
     description:
-      'The draws into which the caller paid, for tickets or as a gift, with what came of them and what the caller may take out: those of the newest lottery contract first, of each the newest first.',
+      'Returns the draws into which the caller paid, for tickets or as a gift, with their outcome and what the caller can take out. Draws of the newest lottery contract come first, the newest first.',
     list: true,
     errors: [400, 401],
   })

@@ -14,13 +14,13 @@ export class DrawEntry {
   @ApiProperty(EXACT) ticketsExact: string;
   @ApiProperty(COUNT) totalTickets: number;
   @ApiProperty(EXACT) totalTicketsExact: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Of one ticket, in smallest token units' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Price of one ticket, in smallest token units' })
   ticketPrice: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'What the tickets of the caller cost' }) spent: string;
+  @ApiProperty({ pattern: AMOUNT, description: "Price of the caller's tickets" }) spent: string;
   @ApiProperty({
     pattern: AMOUNT,
     example: '0',
-    description: 'What the caller gave to the prize beside tickets',
+    description: 'Gifts of the caller to the prize',
   })
   gifts: string;
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
@@ -30,15 +30,14 @@ export class DrawEntry {
     type: String,
     nullable: true,
     pattern: AMOUNT,
-    description: 'What the winner gets; null until drawn',
+    description: 'Prize of the winner; null until drawn',
   })
   prize: string | null;
-  @ApiProperty({ example: false, description: 'Whether the winner has the prize' }) paid: boolean;
+  @ApiProperty({ example: false, description: 'Whether the prize was paid out' }) paid: boolean;
   @ApiProperty({
     pattern: AMOUNT,
     example: '0',
-    description:
-      'What the contract gives back to the caller: all that was paid in, once the draw is cancelled',
+    description: 'Amount that the contract refunds to the caller once the draw is cancelled',
   })
   refundable: string;
   @ApiProperty({
@@ -47,7 +46,7 @@ export class DrawEntry {
     nullable: true,
     example: null,
     description:
-      'What the caller may do now, by the call of this name under /lottery/calls: take the prize or the money back, or move the draw on as anyone may',
+      'Call under /lottery/calls that the caller can send now: claim the prize, take a refund, or advance the draw',
   })
   due: (typeof DUE)[number] | null;
 }

@@ -46,9 +46,9 @@ export class MetricsController {
   @Get()
   @Header('content-type', register.contentType)
   @ApiOperation({
-    summary: 'Metrics',
+    summary: 'Get metrics',
     description:
-      'In the Prometheus text format, not older than a second. Open, unless the operator set a token for it (`METRICS_TOKEN`), as in production.',
+      'Returns metrics in the Prometheus text format, at most a second old. Needs the token `METRICS_TOKEN` if the operator has set one, as in production.',
   })
   @ApiResponse({
     status: 200,

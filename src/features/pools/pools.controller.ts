@@ -28,7 +28,7 @@ export class PoolsController {
   @ApiData(PoolItem, {
     summary: 'List the pools of the caller',
     description:
-      'Pools that the caller owns or is a member of, newest first, each with its ten newest transactions. With `after` the answer has no `pagination`, and `page` is refused.',
+      'Returns pools that the caller owns or is a member of, newest first, each with its ten newest transactions. With `after` the response has no `pagination`, and `page` is refused.',
     list: 'cursors',
     errors: [400, 401],
   })
@@ -49,7 +49,7 @@ export class PoolsController {
   @ApiData(CreatedPool, {
     summary: 'Create a pool',
     description:
-      'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 422 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.',
+      'Creates a pool owned by the caller, and announces its first deposit, which stays pending until it is on the chain. After 503, or without a response, repeat the request with the same `Idempotency-Key`: at most one pool is created.',
     status: 201,
     errors: [
       400,
@@ -78,8 +78,9 @@ export class PoolsController {
 
   @Get(':id')
   @ApiData(PoolDetail, {
-    summary: 'Read a pool',
-    description: 'For its owner and members: what it holds and yields, and its 100 newest transactions.',
+    summary: 'Get a pool',
+    description:
+      'Returns balance, yield and the 100 newest transactions of a pool. For its owner and members.',
     errors: [401, 403, 404],
   })
   detail(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
@@ -88,9 +89,9 @@ export class PoolsController {
 
   @Get(':id/yield')
   @ApiData(YieldReport, {
-    summary: 'Read the yield of a pool',
+    summary: 'Get the yield of a pool',
     description:
-      'Of the whole pool, not of the caller alone: `claimableYield` is what all who paid in can claim together.',
+      'Returns the yield of the whole pool: `claimableYield` is what all savers can claim together.',
     errors: [401, 403, 404],
   })
   yieldReport(
@@ -104,7 +105,7 @@ export class PoolsController {
   @ApiData(UpdatedPool, {
     summary: 'Change the settings of a pool',
     description:
-      'For its owner. `autoCompound` says what the owner wants of the pool. Yield moves only for wallets that have said so on the chain, each for its own: `compounding` tells whether the owner has, and GET /pools/{id}/calls/compounding gives the call. Idempotent.',
+      'Sets `autoCompound`, the wish of the owner. Yield moves only for wallets that have enabled compounding on the chain: `compounding` reports it, and GET /pools/{id}/calls/compounding returns the call. Idempotent.',
     errors: [400, 401, 403, 404, 413, 415],
   })
   update(
@@ -117,9 +118,9 @@ export class PoolsController {
 
   @Delete(':id')
   @ApiData(CancelledPoolId, {
-    summary: 'Cancel a pool that was never paid',
+    summary: 'Cancel an unpaid pool',
     description:
-      'Removes a pool that was never paid, with its pending deposit, from the lists and totals of all users. For its owner alone; idempotent. The service also does this itself, a week after the announcement of a deposit that has expired. If the contract names pools by their ids here, a payment that still arrives within 30 days brings the pool back unchanged. At other contracts none does, so the answer is 503 `chain_unknown` while the indexer may not have seen all payments. 409 `deposit_submitted` while a payment is on its way, for 30 days if none arrives: see DELETE /transactions/{id}/sent.',
+      'Removes a pool that was never paid into, with its pending deposit. For its owner; idempotent. Where contracts use the pool ids of this service, a payment that arrives within 30 days restores the pool.',
     errors: ['invalid_json', 401, 403, 404, 'pool_not_empty', 'deposit_submitted', 413, 415, 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<CancelledPoolId> {
@@ -130,7 +131,7 @@ export class PoolsController {
   @ApiData(LeftPool, {
     summary: 'Leave a pool',
     description:
-      'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
+      'Removes the pool from the lists, totals and transactions of the caller. Returns 403 for the owner, and for everyone who is not a member.',
     errors: ['invalid_json', 401, 403, 'owner_cannot_leave', 404, 413, 415],
   })
   leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<LeftPool>> {

@@ -49,13 +49,13 @@ export class CreatePoolRequest {
 
   @ApiPropertyOptional({
     pattern: ADDRESS.source,
-    description: 'One of `furtherContracts` of `/config`; that of `contracts`, if left out',
+    description: 'One of `furtherContracts` of `/config`; by default the one of `contracts`',
   })
   @IsOptional()
   @Matches(ADDRESS, { message: 'must be an address' })
   contract?: string;
 
-  @ApiPropertyOptional({ description: 'Whether yield is to be paid in again; not, if left out' })
+  @ApiPropertyOptional({ description: 'Whether yield should compound; false by default' })
   @IsOptional()
   @IsBoolean()
   autoCompound: boolean = false;
@@ -63,7 +63,7 @@ export class CreatePoolRequest {
   @ApiPropertyOptional({
     type: [String],
     description:
-      'Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped',
+      'Wallets that can read the pool, at most 100, in upper or lower case; duplicates and the owner are dropped',
   })
   @IsOptional()
   @IsArray()
@@ -72,7 +72,7 @@ export class CreatePoolRequest {
 }
 
 export class UpdatePoolRequest {
-  @ApiProperty({ description: 'Whether yield is to be paid in again' })
+  @ApiProperty({ description: 'Whether yield should compound' })
   @IsBoolean()
   autoCompound: boolean;
 }
@@ -112,7 +112,7 @@ export class UpdatedPool {
   @ApiProperty() autoCompound: boolean;
   @ApiProperty({
     description:
-      "Whether the owner's wallet has said the same on the chain, which alone moves yield; GET /pools/{id}/calls/compounding has the call",
+      "Whether the owner's wallet has enabled compounding on the chain, which alone moves yield: GET /pools/{id}/calls/compounding",
   })
   compounding: boolean;
 }
@@ -133,11 +133,11 @@ export class TransactionSummary {
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet whose money it is' }) from: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet that owns the money' }) from: string;
 }
 
 class PoolFields extends PoolIdentity {
-  @ApiProperty({ pattern: AMOUNT, description: 'The part of balance that is not on the chain yet' })
+  @ApiProperty({ pattern: AMOUNT, description: 'Part of the balance that is not on the chain yet' })
   pendingBalance: string;
   @ApiProperty({ pattern: AMOUNT }) totalYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
@@ -161,7 +161,7 @@ export class PoolDetail extends PoolFields {
   @ApiProperty({
     type: 'array',
     items: { type: 'string', pattern: STORED_ADDRESS },
-    description: 'Without the owner, ascending',
+    description: 'Addresses without the owner, ascending',
   })
   memberAddresses: string[];
   @ApiProperty({
@@ -174,13 +174,13 @@ export class PoolDetail extends PoolFields {
 export class YieldReport {
   @ApiProperty({
     pattern: AMOUNT,
-    description: 'Accrued since the pool was created; of a vault, what was claimed and can be',
+    description: 'Yield accrued since the pool was created; of a vault, what was and can be claimed',
   })
   totalYield: string;
   @ApiProperty({
     pattern: AMOUNT,
     description:
-      'Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim',
+      'Yield that all savers of the pool can claim together; GET /pools/:id/position has that of the caller',
   })
   claimableYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;

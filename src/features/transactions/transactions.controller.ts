@@ -20,7 +20,7 @@ export class TransactionsController {
   @ApiData(TransactionItem, {
     summary: 'List transactions',
     description:
-      'Of all pools that the caller owns or is a member of, and what he paid into others, or of the pool that `poolId` names; newest first. Whoever is neither owner nor member of that pool sees what he paid himself. With `status`, `from`, `to`, `order` or `after` the list is read by cursor: the answer has no `pagination`, and `page` is refused.',
+      'Returns transactions of the pools of the caller and their payments into other pools, newest first. With `status`, `from`, `to`, `order` or `after` the list is read by cursor: no `pagination`, and `page` is refused.',
     list: 'cursors',
     errors: [400, 401, 403, 404],
   })
@@ -33,8 +33,9 @@ export class TransactionsController {
 
   @Get('by-id/:id')
   @ApiData(TransactionDetail, {
-    summary: 'Read a transaction by its id',
-    description: 'For whoever may read its pool, and for whoever paid it. Pending deposits too.',
+    summary: 'Get a transaction by id',
+    description:
+      'Returns a transaction, pending deposits included. For everyone who can read its pool, and for the account that paid.',
     errors: [401, 403, 404],
   })
   byId(
@@ -46,8 +47,9 @@ export class TransactionsController {
 
   @Get(':hash')
   @ApiData(TransactionDetail, {
-    summary: 'Read a transaction by its hash',
-    description: 'For whoever may read its pool, and for whoever paid it. Pending deposits have no hash yet.',
+    summary: 'Get a transaction by hash',
+    description:
+      'Returns a transaction on the chain; pending deposits have no hash. For everyone who can read its pool, and for the account that paid.',
     errors: [401, 403, 404],
   })
   detail(
@@ -62,7 +64,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Report a submitted deposit payment',
     description:
-      'Stores the transaction hash of a deposit payment. For the account that pays, as soon as its wallet returns a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash replaces the first, as when a wallet speeds a transaction up; the same hash again changes nothing. A hash does not confirm the deposit. If the transaction pays another amount into the pool, as where a contract keeps a fee, the deposit is confirmed with that amount. `submitted` ends when the deposit is on the chain, or when a final block has the transaction without a payment into the pool, or another with its sender and nonce. A dropped transaction can still be mined; DELETE clears a hash that no node has shown. For a deposit that is already on the chain, the answer is the unchanged deposit.',
+      'Stores the hash of the transaction that pays a deposit, so that no device pays it again. For the account that pays. Another hash replaces the first. A hash does not confirm the deposit; the chain does.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   sent(
@@ -77,7 +79,7 @@ export class TransactionsController {
   @ApiData(TransactionDetail, {
     summary: 'Clear a submitted deposit payment',
     description:
-      'Clears the transaction hash of a deposit payment, if no node has shown it; the deposit can then be paid again. For the account that pays. If the service has not looked for the hash yet, it does so within seconds, and `submitted` stays until then. A transaction that still reaches the chain confirms the deposit. A transaction that a node has shown can still be mined, so its `submitted` stays, and the service checks at once whether a final block has it, failed, or another in its place.',
+      'Clears the hash of a deposit payment that no node has shown, within seconds; the deposit can then be paid again. A transaction that still reaches the chain confirms the deposit. For the account that pays.',
     errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
   })
   takeBack(

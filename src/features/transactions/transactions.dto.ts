@@ -45,7 +45,7 @@ export class ListTransactionsQuery {
 
   @ApiPropertyOptional({
     format: 'date-time',
-    description: 'Created at this time or later. A day is its begin in UTC',
+    description: 'Created at this time or later; a date means its start in UTC',
   })
   @IsOptional()
   @IsTime()
@@ -70,23 +70,27 @@ export class TransactionItem {
   @ApiProperty({ format: 'uuid' }) poolId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
   @ApiProperty({ pattern: AMOUNT }) amount: string;
-  @ApiProperty({ type: String, nullable: true, description: 'null until the deposit is seen on the chain' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Hash on the chain; null while the deposit is pending',
+  })
   txHash: string | null;
   @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet whose money it is' }) from: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet that owns the money' }) from: string;
 }
 
 export class TransactionDetail extends TransactionItem {
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The contract of the pool' }) to: string;
+  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Contract of the pool' }) to: string;
   @ApiProperty({
     type: String,
     nullable: true,
     pattern: AMOUNT,
-    description: 'null until the receipt was read',
+    description: 'Gas used; null until the receipt is read',
   })
   gasUsed: string | null;
   @ApiProperty({ type: String, nullable: true, pattern: AMOUNT, description: 'Wei' })
@@ -96,12 +100,12 @@ export class TransactionDetail extends TransactionItem {
     nullable: true,
     pattern: AMOUNT,
     description:
-      'Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere',
+      'Fee in wei beyond gas, which chains of the OP stack charge for data on another chain; null elsewhere',
   })
   l1Fee: string | null;
   @ApiProperty({
     description:
-      'Whether its block is final on the chain, by what the nodes say: then no reorganisation takes it back. Always false on a chain whose nodes do not tell',
+      'Whether its block is final, so that no reorganisation can revert it. Always false on chains whose nodes do not report finality',
   })
   final: boolean;
 }
@@ -110,7 +114,7 @@ export class SentRequest {
   @ApiProperty({
     pattern: TX_HASH.source,
     example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
-    description: 'What the wallet gave for the transaction that pays the deposit',
+    description: 'Hash that the wallet returned for the payment of the deposit',
   })
   @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
   hash: string;
@@ -120,7 +124,7 @@ export class TakeBackQuery {
   @ApiPropertyOptional({
     pattern: TX_HASH.source,
     example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
-    description: 'Only this one: another that was told meanwhile stays',
+    description: 'Clears this hash only; one submitted in the meantime stays',
   })
   @IsOptional()
   @Matches(TX_HASH, { message: 'must be the hash of a transaction' })

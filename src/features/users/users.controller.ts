@@ -12,9 +12,9 @@ export class UsersController {
 
   @Get('me')
   @ApiData(Profile, {
-    summary: 'Who the caller is, and how long',
+    summary: 'Get the current user and session',
     description:
-      'As `/auth/me`, and when the token ends, and the chain that was signed in with. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.',
+      'As `/auth/me`, with the expiry of the token and the chain that was signed in with. Does not count toward the limit of `/auth`, so pages can request it at each load.',
     errors: [401],
   })
   profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {

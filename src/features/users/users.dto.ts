@@ -11,12 +11,12 @@ export class MeResponse {
 }
 
 export class Profile extends MeResponse {
-  @ApiProperty({ format: 'date-time', description: 'Unless the session is ended before' })
+  @ApiProperty({ format: 'date-time', description: 'Expiry of the token, unless the session ends earlier' })
   tokenExpiresAt: string;
   @ApiProperty({
     type: 'integer',
     nullable: true,
-    description: 'The chain that the signed message named; null for a token without one',
+    description: 'Chain of the signed message; null for a token without one',
     example: 1,
   })
   chainId: number | null;

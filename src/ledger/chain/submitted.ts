@@ -10,5 +10,5 @@ export const ApiSubmitted = (): PropertyDecorator =>
     type: Submitted,
     nullable: true,
     description:
-      'The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid',
+      'Submitted payment of a pending deposit: its hash, and since when. null once it is on the chain, failed or was replaced. Only the chain confirms a payment',
   });

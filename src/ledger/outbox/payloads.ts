@@ -12,12 +12,12 @@ class ChainPayload {
   @ApiProperty({ type: 'integer' }) blockNumber: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Place of the log in its block; 2,097,152 more for the second that one log tells',
+    description: 'Log index, plus 2,097,152 for its second event',
   })
   logIndex: number;
   @ApiProperty({
     description:
-      'Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes',
+      'Whether the block was final when the event was published, so that no reorganisation can revert it. An event becomes final without another one, unless `transaction.reverted` follows',
   })
   final: boolean;
 }
@@ -28,7 +28,7 @@ class TransactionPayload extends ChainPayload {
   @ApiProperty({ format: 'uuid' }) transactionId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) transactionType: TransactionType;
   @ApiProperty() txHash: string;
-  @ApiProperty({ ...ADDRESS, description: 'Who paid, withdrew or claimed' }) account: string;
+  @ApiProperty({ ...ADDRESS, description: 'Account that paid, withdrew or claimed' }) account: string;
   @ApiProperty(AMOUNT) amount: string;
 }
 
@@ -40,7 +40,7 @@ class PoolPayload extends IntersectionType(
   @ApiProperty({
     ...ADDRESS,
     description:
-      'The pool is at this contract, and never at another: amounts of its events are in the token that GET /config has for it',
+      'Contract of the pool, which never changes; amounts are in its token, which GET /config names',
   })
   contract: string;
 }
@@ -51,7 +51,11 @@ class SubmittedPayload extends PickType(TransactionPayload, [
   'account',
   'amount',
 ]) {
-  @ApiProperty({ type: String, nullable: true, description: 'null: it was taken back, or failed' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Submitted hash; null if it was cleared or failed',
+  })
   txHash: string | null;
 }
 
@@ -67,13 +71,14 @@ class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber
 
 class DrawPayload extends ChainPayload {
   @ApiProperty({ type: 'integer' }) drawId: number;
-  @ApiProperty({ ...ADDRESS, description: 'Draw ids are unique only within a contract' }) contract: string;
+  @ApiProperty({ ...ADDRESS, description: 'Lottery contract; draw ids are unique only within it' })
+  contract: string;
   @ApiProperty() txHash: string;
 }
 
 class TicketsPayload extends DrawPayload {
   @ApiProperty(ADDRESS) account: string;
-  @ApiProperty({ ...AMOUNT, description: 'How many tickets this purchase added' }) tickets: string;
+  @ApiProperty({ ...AMOUNT, description: 'Number of tickets of this purchase' }) tickets: string;
 }
 
 class WinnerPayload extends DrawPayload {
@@ -82,26 +87,28 @@ class WinnerPayload extends DrawPayload {
 }
 
 class PayoutPayload extends DrawPayload {
-  @ApiProperty({ ...ADDRESS, description: 'Who got it' }) account: string;
+  @ApiProperty({ ...ADDRESS, description: 'Account that received it' }) account: string;
   @ApiProperty(AMOUNT) amount: string;
 }
 
 class CirclePayload extends ChainPayload {
   @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ type: 'integer', example: 1, description: 'Its number at the contract' }) circleId: number;
+  @ApiProperty({ type: 'integer', example: 1, description: 'Number of the circle within its contract' })
+  circleId: number;
   @ApiProperty(ADDRESS) contract: string;
   @ApiProperty() txHash: string;
 }
 
 class OpenedPayload extends CirclePayload {
-  @ApiProperty({ ...ADDRESS, description: 'Who opened it: the owner of the pool' }) account: string;
-  @ApiProperty({ ...AMOUNT, description: 'What each member pays in a round' }) amount: string;
+  @ApiProperty({ ...ADDRESS, description: 'Account that opened the circle: the owner of the pool' })
+  account: string;
+  @ApiProperty({ ...AMOUNT, description: 'Contribution of each member in a round' }) amount: string;
 }
 
 class RoundPayload extends CirclePayload {
-  @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
-  @ApiProperty({ ...ADDRESS, description: 'Whose turn it was' }) account: string;
-  @ApiProperty({ ...AMOUNT, description: 'The pot, which the account may claim' }) amount: string;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Number of the round, from 0' }) round: number;
+  @ApiProperty({ ...ADDRESS, description: 'Member whose turn it was' }) account: string;
+  @ApiProperty({ ...AMOUNT, description: 'Pot that the account can claim' }) amount: string;
 }
 
 /** The other fields are those of the event that was taken back. */
@@ -118,12 +125,12 @@ class RevertedPayload extends PartialType(
 }
 
 class WebhookPayload {
-  @ApiProperty({ ...ADDRESS, description: 'The owner' }) account: string;
+  @ApiProperty({ ...ADDRESS, description: 'Owner of the webhook' }) account: string;
   @ApiProperty({ format: 'uuid' }) webhookId: string;
 }
 
 class FailurePayload extends WebhookPayload {
-  @ApiProperty({ description: 'Why the last attempt failed', example: 'the server answered 503' })
+  @ApiProperty({ description: 'Reason of the last failure', example: 'the server answered 503' })
   reason: string;
 }
 
@@ -135,48 +142,45 @@ export const PAYLOADS = {
   'pool.created': [PoolPayload, 'A pool was created, by POST /pools or by its first payment'],
   'deposit.submitted': [
     SubmittedPayload,
-    'A payment was sent, or will not come. Who is to pay the deposit told its hash, or took that back',
+    'The payment of a deposit was submitted, or cleared. Only the account that pays can do either',
   ],
   'deposit.confirmed': [TransactionPayload, 'A payment into a pool is on the chain'],
   'withdrawal.confirmed': [TransactionPayload, 'A withdrawal from a pool is on the chain'],
   'yield.accrued': [AccrualPayload, 'A pool has earned'],
-  'yield.claimed': [TransactionPayload, 'A member has claimed what it earned'],
-  'deposit.expired': [ExpiryPayload, 'No payment came in time. A late one still confirms the deposit'],
+  'yield.claimed': [TransactionPayload, 'A member has claimed yield'],
+  'deposit.expired': [ExpiryPayload, 'A deposit was not paid in time. A late payment still confirms it'],
   'pool.cancelled': [
     PoolPayload,
-    'A pool that was never paid was cancelled. If a payment still arrives within 30 days, `pool.created` comes again',
+    'A pool that was never paid into was cancelled. If a payment arrives within 30 days, `pool.created` comes again',
   ],
   'transaction.reverted': [
     RevertedPayload,
-    'A reorganisation took back an event. `reverted` is its topic, and the other fields are its own',
+    'A reorganisation reverted an event. `reverted` is its topic, the other fields are those of the event',
   ],
-  'draw.opened': [DrawPayload, 'Tickets for a draw are sold'],
+  'draw.opened': [DrawPayload, 'A draw has opened'],
   'tickets.issued': [TicketsPayload, 'The caller has bought tickets'],
-  'draw.closed': [
-    DrawPayload,
-    'A draw is about to be drawn. It comes again if nobody picked the winner in time',
-  ],
+  'draw.closed': [DrawPayload, 'A draw has closed. It comes again if nobody picks the winner in time'],
   'draw.completed': [WinnerPayload, 'A draw has a winner'],
-  'draw.cancelled': [DrawPayload, 'A draw will have no winner'],
-  'prize.paid': [PayoutPayload, 'The winner of a draw has the prize'],
+  'draw.cancelled': [DrawPayload, 'A draw was cancelled'],
+  'prize.paid': [PayoutPayload, 'The prize of a draw was paid out'],
   'draw.refunded': [
     PayoutPayload,
-    'Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts',
+    'A cancelled draw refunded the caller. The amount is what the caller paid, for tickets and as gifts',
   ],
-  'circle.opened': [OpenedPayload, 'A circle is open: those it names may join'],
-  'circle.started': [CirclePayload, 'All have joined a circle: its first round begins'],
-  'circle.round_ended': [RoundPayload, 'A round of a circle is over. The pot is whose turn it was'],
+  'circle.opened': [OpenedPayload, 'A circle has opened: the named members can join'],
+  'circle.started': [CirclePayload, 'All members have joined a circle: its first round starts'],
+  'circle.round_ended': [
+    RoundPayload,
+    'A round of a circle is over. The pot belongs to the member whose turn it was',
+  ],
   'circle.completed': [CirclePayload, 'Every member of a circle has had a turn'],
-  'circle.cancelled': [
-    CirclePayload,
-    'A circle is over before its time. What its members have in it can be claimed',
-  ],
+  'circle.cancelled': [CirclePayload, 'A circle was cancelled. Its members can claim what they have in it'],
   'webhook.paused': [
     FailurePayload,
-    'A webhook of the caller is paused. It failed several times in a row: little is sent until it answers',
+    'A webhook of the caller is paused after repeated failures. Little is sent until it answers',
   ],
-  'webhook.disabled': [FailurePayload, 'A webhook of the caller is sent nothing any more'],
-  'webhook.resumed': [WebhookPayload, 'A webhook of the caller is sent everything again'],
+  'webhook.disabled': [FailurePayload, 'A webhook of the caller is disabled'],
+  'webhook.resumed': [WebhookPayload, 'A webhook of the caller is active again'],
 } as const satisfies Record<Topic, readonly [Type, string]>;
 
 export type Payloads = { [Name in Topic]: InstanceType<(typeof PAYLOADS)[Name][0]> };

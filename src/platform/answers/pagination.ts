@@ -18,7 +18,7 @@ const IsPage = (): PropertyDecorator =>
       minimum: 1,
       maximum: MAX_PAGE,
       default: 1,
-      description: 'Which page; beyond the last one it is empty',
+      description: 'Page number; empty past the end',
     }),
     Transform(toInteger),
     IsOptional(),
@@ -35,7 +35,7 @@ export const IsLimit = (standard: number, most = 100): PropertyDecorator =>
       minimum: 1,
       maximum: most,
       default: standard,
-      description: 'Items on a page',
+      description: 'Items per page',
     }),
     Transform(toInteger),
     IsOptional(),
@@ -84,7 +84,7 @@ export class Pagination {
   @ApiProperty({ type: 'integer' }) page: number;
   @ApiProperty({ type: 'integer' }) limit: number;
   @ApiProperty({ type: 'integer' }) total: number;
-  @ApiProperty({ type: 'integer', description: '0 for an empty list' }) pages: number;
+  @ApiProperty({ type: 'integer', description: 'Number of pages; 0 for an empty list' }) pages: number;
 }
 
 /** One page of a list of T: the items as JSON text, and the pagination. */

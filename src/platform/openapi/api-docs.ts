@@ -14,25 +14,29 @@ import { ERRORS, ERROR_CODES, type ErrorCode } from '#platform/errors/error-code
 
 class ErrorDetailBody {
   @ApiProperty({ description: 'Path of the field, such as names[2]', example: 'names[2]' }) field: string;
-  @ApiProperty({ description: 'What is wrong with it', example: 'must be a text' }) message: string;
+  @ApiProperty({ description: 'What is wrong with the field', example: 'must be a text' }) message: string;
 }
 
 export class ErrorResponse {
   @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
-  @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
+  @ApiProperty({ description: 'Error text in English', example: 'Validation failed' }) error: string;
   @ApiProperty({ description: 'The same as `error`', example: 'Validation failed' }) message: string;
   @ApiProperty({
     enum: ERROR_CODES,
     enumName: 'ErrorCode',
-    description: 'What went wrong, for programs: it stays while texts change',
+    description: 'Error code for programs; it stays while texts change',
     example: 'validation_failed',
   })
   code: ErrorCode;
-  @ApiProperty({ type: [ErrorDetailBody], required: false, description: 'Which fields or parts, at most 20' })
+  @ApiProperty({
+    type: [ErrorDetailBody],
+    required: false,
+    description: 'The fields or parts concerned, at most 20',
+  })
   details?: ErrorDetailBody[];
   @ApiProperty({
     required: false,
-    description: 'Why, in more detail: only in development',
+    description: 'More detail, in development only',
     example: 'the Expiration Time of the message is over',
   })
   reason?: string;
@@ -76,18 +80,18 @@ export const statusOf = (error: DocumentedError): number =>
 
 /** What an error means, by its status. */
 export const DESCRIPTIONS: Record<number, string> = {
-  400: 'Refused as it is; `details` names the fields',
+  400: 'Invalid request; `details` names the fields',
   401: 'Token or sign-in refused',
-  403: 'Neither owned by the caller nor shared with it, or sent by a foreign web page',
+  403: 'Access denied, or sent by a web page of an untrusted origin',
   404: 'Not found',
-  409: 'It contradicts the present state',
+  409: 'Conflicts with the current state',
   413: 'Body larger than 64 KiB',
   415: 'Body that is not JSON',
   422: 'The Idempotency-Key was used for another request',
-  429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
+  429: 'Rate limit exceeded; `Retry-After` has the seconds to wait',
   431: 'Headers larger than 16 KiB',
   500: 'Internal server error',
-  503: 'Database out, or too busy; Retry-After holds the seconds to wait',
+  503: 'Service unavailable or busy; `Retry-After` has the seconds to wait',
 };
 
 /** Documents an error that an endpoint answers with. */
@@ -139,7 +143,7 @@ function documented(
 const NEXT = {
   type: String,
   nullable: true,
-  description: 'Cursor of the next page, which begins `after` it. null on the last page',
+  description: 'Cursor for `after`; null on the last page',
   example: 'ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI',
 };
 

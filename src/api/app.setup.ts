@@ -24,10 +24,9 @@ import {
 } from '#platform/http/request-form';
 import { nameTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
-import { RouteLimits } from '#platform/limits/route-limits';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
-import { canTrackCheaply, trackRequests } from '#platform/log/request-context';
+import { canTrackCheaply, trackRequests } from '#platform/log/request-line';
 import { SchemaWatch } from '#platform/migrating/schema-watch';
 import { provideConstraints } from '#platform/validation/validation.pipe';
 import { HttpMetrics } from '#features/metrics/http-metrics';
@@ -98,7 +97,7 @@ async function addHooks(
   { onError, requestIds }: Pick<AppOptions, 'onError' | 'requestIds'>,
 ): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
-  const limits = app.get(RouteLimits);
+  const limits = app.get(RateLimiter);
   // Reads the limits of each route once.
   fastify.addHook('onRoute', limits.onRoute);
   // First, so that errors and log lines of all later hooks are reported with their request.
@@ -117,7 +116,7 @@ async function addHooks(
   // Before the rate limits, because these requests should not count.
   fastify.addHook('onRequest', refuseForeignPages(environment, limits));
   // Before anything expensive.
-  fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
+  fastify.addHook('onRequest', limits.onRequest);
   // After the rate limits, because malformed requests count too.
   fastify.addHook('onRequest', checkTarget);
   // Handlers need the tables of this version.

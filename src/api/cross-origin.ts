@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { namedError } from '#platform/errors/errors';
 import { hostProblem } from '#platform/http/request-form';
-import type { RouteLimits } from '#platform/limits/route-limits';
+import type { RateLimiter } from '#platform/limits/rate-limiter';
 import type { Environment } from '#settings/environment';
 
 type Origins = (string | RegExp)[];
@@ -71,7 +71,7 @@ export async function allowOrigins(app: NestFastifyApplication, environment: Env
  * Browsers name the origin of a request in headers that pages cannot set (Fetch Metadata, and Origin). Other clients
  * send none of them.
  */
-export function refuseForeignPages(environment: Environment, limits: RouteLimits) {
+export function refuseForeignPages(environment: Environment, limits: RateLimiter) {
   const origins = allowedOrigins(environment);
   const { SIWE_DOMAINS } = environment;
   /** Sites that may sign in are ours too, because a proxy may add the CORS headers instead of the service. */

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { ADDRESS, UUID } from '#values/rules';
 import { ApiError, invalidToken } from '#platform/errors/errors';
-import type { Sparing } from '#platform/limits/route-limits';
+import type { Sparing } from '#platform/limits/rate-limiter';
 import { AccessSettings } from './access.settings';
 import type { Session } from './current-user';
 import { Sessions } from './sessions';

@@ -7,7 +7,7 @@ import type { Counter } from 'prom-client';
 import type { JsonText } from '#platform/answers/json-text';
 import { TopLevelCopy } from '#platform/answers/pagination';
 import { authenticationFailed, namedError } from '#platform/errors/errors';
-import { SparedBy } from '#platform/limits/route-limits';
+import { SparedBy } from '#platform/limits/rate-limiter';
 import { ApiData } from '#platform/openapi/api-docs';
 import { JwtAuthGuard, Public } from '#features/access/auth.guard';
 import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { TopLevelCopy } from '#platform/answers/pagination';
-import { SparedBy } from '#platform/limits/route-limits';
+import { SparedBy } from '#platform/limits/rate-limiter';
 import { ApiData } from '#platform/openapi/api-docs';
 import { JwtAuthGuard, Public } from '#features/access/auth.guard';
 import { CurrentUser, type Session } from '#features/access/current-user';

@@ -1,14 +1,20 @@
 import { Controller, Get, HttpException } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
+import {
+  HealthCheck,
+  type HealthCheckResult,
+  HealthCheckService,
+  type HealthIndicatorResult,
+  HealthIndicatorService,
+} from '@nestjs/terminus';
 import { SkipThrottle } from '@nestjs/throttler';
 import { RawResponse } from '#platform/answers/raw-response';
 import { ApiError } from '#platform/errors/errors';
+import { SchemaWatch } from '#platform/migrating/schema-watch';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { AnyQuery } from '#platform/validation/query-parameters.guard';
 import { Public } from '#features/access/auth.guard';
 import { HealthReport, Liveness, ReadinessReport } from './health.dto';
-import { DatabaseHealthIndicator, ProcessHealthIndicator, SchemaHealthIndicator } from './health.indicators';
 import { HealthService } from './health.service';
 
 /** Probes. Their reports have no envelope. */
@@ -21,9 +27,8 @@ export class HealthController {
   constructor(
     private readonly health: HealthService,
     private readonly terminus: HealthCheckService,
-    private readonly database: DatabaseHealthIndicator,
-    private readonly process: ProcessHealthIndicator,
-    private readonly schema: SchemaHealthIndicator,
+    private readonly indicators: HealthIndicatorService,
+    private readonly schema: SchemaWatch,
   ) {}
 
   /** 200 as long as the process serves; the body tells the truth about what it depends on. */
@@ -60,11 +65,14 @@ export class HealthController {
   @ApiFailure(503, 'Database out, migrations not run, or draining; `details` names which')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async ready(): Promise<HealthCheckResult> {
+    const isConnected = (await this.health.databaseStatus()) === 'connected';
+    const is = (key: string, problem: string | false | undefined) => (): HealthIndicatorResult =>
+      problem ? this.indicators.check(key).down(problem) : this.indicators.check(key).up();
     try {
       return await this.terminus.check([
-        () => this.database.isHealthy('database'),
-        () => this.process.isHealthy('process'),
-        () => this.schema.isHealthy('schema'),
+        is('database', !isConnected && 'disconnected'),
+        is('process', this.health.isDraining && 'draining'),
+        is('schema', this.schema.problem),
       ]);
     } catch (error) {
       throw error instanceof HttpException ? notReady(error.getResponse() as HealthCheckResult) : error;

@@ -4,7 +4,7 @@
  */
 
 /**
- * Where `@Throttle` and `@SkipThrottle` store what they say, with the name of the limit behind. RouteLimits reads it
+ * Where `@Throttle` and `@SkipThrottle` store what they say, with the name of the limit behind. RateLimiter reads it
  * at the start, because requests are counted before NestJS asks any guard.
  */
 export {

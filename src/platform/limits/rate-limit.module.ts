@@ -2,8 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { LimitsSettings } from './limits.settings';
 import { RateLimitStorage } from './rate-limit.storage';
-import { RateLimiter } from './rate-limiter';
-import { RouteLimits, isNamed } from './route-limits';
+import { RateLimiter, isNamed } from './rate-limiter';
 
 @Module({ providers: [RateLimitStorage], exports: [RateLimitStorage] })
 class RateLimitStorageModule {}
@@ -38,7 +37,7 @@ const forGuards = (
       useFactory: forGuards,
     }),
   ],
-  providers: [RouteLimits, RateLimiter],
-  exports: [RateLimitStorageModule, RouteLimits, RateLimiter],
+  providers: [RateLimiter],
+  exports: [RateLimitStorageModule, RateLimiter],
 })
 export class RateLimitModule {}

@@ -1,11 +1,82 @@
-import { Injectable } from '@nestjs/common';
+import {
+  type CustomDecorator,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+  type Type,
+} from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SkipThrottle, Throttle, type ThrottlerOptions } from '@nestjs/throttler';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { unescape } from 'node:querystring';
 import { namedError } from '#platform/errors/errors';
+import { ExecutionContextHost } from '#platform/foreign/nest-internals';
+import {
+  THROTTLER_BLOCK_DURATION,
+  THROTTLER_KEY_GENERATOR,
+  THROTTLER_LIMIT,
+  THROTTLER_SKIP,
+  THROTTLER_TRACKER,
+  THROTTLER_TTL,
+} from '#platform/foreign/throttler-internals';
 import { clientKey, trackerKey } from '#platform/http/client-address';
+import type { RouteTarget } from '#platform/http/route-targets';
+import { LimitsSettings } from './limits.settings';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';
-import { type Limit, RouteLimits, contextOf, numberOf, whoSpares } from './route-limits';
+
+/** `general` counts everywhere, `auth` only where a decorator names it. A request must pass all that count. */
+const NAMES = ['general', 'auth'] as const;
+type Name = (typeof NAMES)[number];
+/** Decorators mean `general` by this name, except for `@SkipThrottle()`, which means both limits. */
+const DEFAULT = 'default';
+
+/** One limit of a route. */
+interface Limit extends Pick<ThrottlerOptions, 'limit' | 'getTracker' | 'generateKey'> {
+  name: Name;
+  /** Key of the count: shared by all routes, or of this route alone if it has its own limit or window. */
+  bucket: string;
+  windowMs: number;
+  target: RouteTarget;
+}
+
+/** Settings in the `config` of Fastify's own routes, in the same form as those of the decorators. */
+interface RouteThrottling {
+  throttle?: Parameters<typeof Throttle>[0];
+  skipThrottle?: true;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends RouteThrottling {
+    limits?: Limit[];
+  }
+}
+
+/** Knows callers who may pass although a limit is exceeded. */
+export interface Sparing {
+  /**
+   * A name of the caller that nobody can make up, or undefined. Is asked for every request beyond the limits, so it
+   * must be cheap: no query.
+   */
+  nameOf(context: ExecutionContext): Promise<string | undefined>;
+  /** Whether the caller of that name may pass. Is asked a few times in a window for each name. */
+  mayPass(context: ExecutionContext): Promise<boolean>;
+}
+
+const SPARED_BY = 'limits:spared-by';
+
+/**
+ * What the handler does must not wait for the end of a window. Its requests count like all others, but beyond a limit
+ * the callers whom the provider names pass, each a few times in a window.
+ */
+export const SparedBy = (provider: Type<Sparing>): CustomDecorator => SetMetadata(SPARED_BY, provider);
+
+const whoSpares = ({ handler }: RouteTarget): Type<Sparing> | undefined =>
+  Reflect.getMetadata(SPARED_BY, handler) as Type<Sparing> | undefined;
+
+/** Stands in for the controller of routes without one. */
+class NoController {}
+const ANYWHERE: RouteTarget = { controller: NoController, handler: () => undefined, method: '' };
 
 /** How often in a window a spared caller passes: he may have to try again. */
 const SPARED = 5;
@@ -13,22 +84,48 @@ const SPARED = 5;
 interface Counted extends Count {
   of: Limit;
 }
+const left = ({ limit, hits }: Count): number => limit - hits;
 
 /**
  * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read, because a Nest
- * guard never sees unknown paths or bodies that fail to parse.
+ * guard never sees unknown paths or bodies that fail to parse. The limits of each route are read once at startup: from
+ * `@Throttle` and `@SkipThrottle`, or for Fastify's own routes from `throttle` and `skipThrottle` in their `config`.
  */
 @Injectable()
 export class RateLimiter {
+  /** Those of unknown paths. */
+  private readonly general: Limit[];
+  /** Those of unknown paths under /auth. */
+  private readonly auth: Limit[];
+
   constructor(
+    private readonly settings: LimitsSettings,
     private readonly storage: RateLimitStorage,
-    private readonly limits: RouteLimits,
     private readonly modules: ModuleRef,
-  ) {}
+  ) {
+    this.general = [this.limitOf('general', ANYWHERE)];
+    this.auth = [...this.general, this.limitOf('auth', ANYWHERE)];
+  }
+
+  /** Fastify hook that sets `config.limits`. */
+  readonly onRoute = (route: RouteOptions): void => {
+    const { config = {} } = route;
+    const target = config.target ?? targetOf(`${String(route.method)} ${route.url}`, config);
+    refuseUnknownNames(target);
+    const limits = NAMES.filter((name) => counts(target, name)).map((name) => this.limitOf(name, target));
+    route.config = { ...config, limits };
+  };
+
+  /** Uses the matched route: a path can be written in many ways. Unknown paths under `/auth` count as sign-in. */
+  of({ routeOptions, url }: FastifyRequest): Limit[] {
+    // Fastify routes that were added before the hook have none.
+    const { limits } = routeOptions.config as FastifyContextConfig;
+    return limits ?? (isUnderAuth(url) ? this.auth : this.general);
+  }
 
   /** @throws ApiError 429 beyond a limit, unless the route spares its caller */
   readonly onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const limits = this.limits.of(request);
+    const limits = this.of(request);
     if (limits.length === 0) return;
     const counted = await Promise.all(limits.map((limit) => this.count(limit, request, reply)));
     const tightest = counted.reduce((least, each) => (left(each) < left(least) ? each : least));
@@ -71,6 +168,88 @@ export class RateLimiter {
     const { hits } = await this.storage.count(trackerKey(name), `spared:${windowMs}`, SPARED, windowMs);
     return hits <= SPARED && by.mayPass(context);
   }
+
+  private limitOf(name: Name, target: RouteTarget): Limit {
+    const { RATE_LIMIT_WINDOW, RATE_LIMIT_GENERAL, RATE_LIMIT_AUTH } = this.settings;
+    const own = (key: string): unknown =>
+      declared(target, key, name === 'general' ? [name, DEFAULT] : [name]);
+    const where = `${nameOf(target)}: ${name}`;
+    if (own(THROTTLER_BLOCK_DURATION) !== undefined)
+      throw new Error(`${where}: blockDuration is not supported, as a window ends when it ends`);
+    const limit = own(THROTTLER_LIMIT) as Limit['limit'] | undefined;
+    const ttl = own(THROTTLER_TTL);
+    const windowMs = numberOf(ttl ?? RATE_LIMIT_WINDOW * 1000, 1, `ttl of ${where}`);
+    const allowed = limit ?? (name === 'auth' ? RATE_LIMIT_AUTH : RATE_LIMIT_GENERAL);
+    return {
+      name,
+      bucket: limit === undefined && ttl === undefined ? name : `${name}:${nameOf(target)}:${windowMs}`,
+      limit: typeof allowed === 'function' ? allowed : numberOf(allowed, 0, `limit of ${where}`),
+      windowMs,
+      getTracker: own(THROTTLER_TRACKER) as Limit['getTracker'],
+      generateKey: own(THROTTLER_KEY_GENERATOR) as Limit['generateKey'],
+      target,
+    };
+  }
 }
 
-const left = ({ limit, hits }: Count): number => limit - hits;
+/** A route of Fastify's own, as if its handler had the decorators. */
+function targetOf(route: string, { throttle, skipThrottle }: RouteThrottling): RouteTarget {
+  const handler = (): undefined => undefined;
+  if (throttle) Throttle(throttle)(handler);
+  if (skipThrottle) SkipThrottle()(handler);
+  return { ...ANYWHERE, handler, method: route };
+}
+
+/** What the decorators of the handler say, or else those of its controller. */
+function declared({ handler, controller }: RouteTarget, key: string, names: string[]): unknown {
+  for (const target of [handler, controller])
+    for (const name of names) {
+      const value: unknown = Reflect.getMetadata(key + name, target);
+      if (value !== undefined) return value;
+    }
+  return undefined;
+}
+
+const counts = (target: RouteTarget, name: Name): boolean =>
+  !declared(target, THROTTLER_SKIP, [name, DEFAULT]) &&
+  (name === 'general' || isNamed(name, [target.handler, target.controller]));
+
+/** Whether `@Throttle` of a handler or its controller names a limit. */
+export const isNamed = (name: Name, targets: object[]): boolean =>
+  targets.some((target) => Reflect.hasMetadata(THROTTLER_LIMIT + name, target));
+
+/** Refuses misspelt names, because they would leave a route without its limit. */
+function refuseUnknownNames(target: RouteTarget): void {
+  const known: string[] = [...NAMES, DEFAULT];
+  const keys = [target.handler, target.controller].flatMap((of) => Reflect.getMetadataKeys(of) as unknown[]);
+  for (const key of keys.map(String))
+    for (const prefix of [THROTTLER_LIMIT, THROTTLER_SKIP])
+      if (key.startsWith(prefix) && !known.includes(key.slice(prefix.length)))
+        throw new Error(
+          `${nameOf(target)}: there is no limit '${key.slice(prefix.length)}', only ${NAMES.join(', ')}`,
+        );
+}
+
+const nameOf = ({ controller, method }: RouteTarget): string =>
+  controller === NoController ? method : `${controller.name}.${method}`;
+
+/** The context that a guard would get, but before authentication and the body. */
+function contextOf({ controller, handler }: RouteTarget, args: unknown[]): ExecutionContext {
+  const context = new ExecutionContextHost(args, controller, handler);
+  context.setType('http');
+  return context;
+}
+
+/** A number that is at least `least`. The decorators accept text too. */
+function numberOf(value: unknown, least: number, what: string): number {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !(number >= least))
+    throw new Error(`${what} must be a number from ${least}, not ${String(value)}`);
+  return number;
+}
+
+/** Whether a path begins with /auth as a lenient server reads it: decoded, without dots and empty segments. */
+function isUnderAuth(url: string): boolean {
+  const decoded = unescape(url.replace(/[?#].*/, '')).replaceAll(/[?#]/g, '_');
+  return /^[/\\]+(api[/\\]+)?auth([/\\]|$)/i.test(new URL(`http://host${decoded}`).pathname);
+}

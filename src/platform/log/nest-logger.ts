@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
 import { describeError, redact, redactText } from './redact';
-import { currentRequest } from './request-context';
+import { currentRequest } from './request-line';
 
 /** NestJS contexts that log every module and route at startup. */
 const WIRING = new Set<string | undefined>([

@@ -45,7 +45,7 @@ export class SchemaWatch implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async look(): Promise<void> {
     const before = this.problem;
-    // Without the database this fails, and `DatabaseHealthIndicator` says so. What was known stands.
+    // Without the database this fails, and readiness says so. What was known stands.
     this.problem = await problemBy(() => this.database.read(SCHEMA, {}));
     if (this.problem === before) return;
     if (this.problem) this.logger.error(this.problem);

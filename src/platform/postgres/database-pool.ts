@@ -1,8 +1,7 @@
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PgClient, onServerError } from './pg-internals';
-import { WARNING, endsSession, tellsNothing } from './sqlstates';
 import { COMMIT } from './typeorm-internals';
-import { DatabaseUnavailable, OutcomeUnknown } from './unavailable';
+import { DatabaseUnavailable, OutcomeUnknown, WARNING, endsSession, tellsNothing } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;

@@ -1,6 +1,5 @@
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
-import { meansUnavailable } from './sqlstates';
 
 /**
  * A failure that is the database's fault and that no PostgreSQL error reports: no connection, no answer in time, or too
@@ -52,3 +51,68 @@ export function isRefusal(error: unknown): boolean {
   const { code = '', message } = cause;
   return REFUSALS.includes(code) || TLS_CODE.test(code) || message === NO_TLS;
 }
+
+type Trait =
+  /** The database was the reason, not the request, and a retry may succeed. */
+  | 'unavailable'
+  /** The connection gets no more statements. */
+  | 'retires'
+  /** PostgreSQL ends the session by itself, between statements or in one, whose transaction it rolls back. */
+  | 'endsSession'
+  /** Nothing was done, and the same statement may succeed. */
+  | 'repeatable'
+  /** It may come from a pooler, so it does not tell whether the statement was done. Only reads are sent again. */
+  | 'tellsNothing';
+
+/** Its holder's commit may wait for a standby. */
+export const LOCKED = '55P03';
+/** A prepared statement is missing, as poolers lose them. */
+export const NOT_PREPARED = '26000';
+/** By its timeout, or by an administrator. */
+export const CANCELLED = '57014';
+export const OUT_OF_RANGE = '22023';
+export const WARNING = '01000';
+
+/**
+ * What PostgreSQL, or a pooler in its place, says with an SQLSTATE, or with the beginning of several. The longest that
+ * fits counts. What is absent does not hold.
+ */
+const STATES: Readonly<Record<string, readonly [means: string, ...traits: Trait[]] | undefined>> = {
+  '08': ['connection exception', 'unavailable', 'retires', 'repeatable', 'tellsNothing'],
+  '25006': ['server demoted, or not promoted yet', 'unavailable', 'retires', 'repeatable'],
+  '25P03': ['transaction idle for too long', 'unavailable', 'endsSession'],
+  '25P04': ['transaction too long', 'unavailable', 'endsSession'],
+  [NOT_PREPARED]: ['prepared statement missing', 'unavailable', 'retires', 'repeatable'],
+  '40001': ['serialization failure, or conflict with recovery', 'unavailable', 'repeatable'],
+  '40P01': ['deadlock', 'unavailable', 'repeatable'],
+  '53': ['insufficient resources', 'unavailable'],
+  [LOCKED]: ['lock not available in time', 'unavailable'],
+  '57': ['statement cancelled, by its timeout for example', 'unavailable'],
+  '57P': ['operator intervention', 'unavailable', 'retires'],
+  '57P0': ['server starts, or stops after a crash of a backend', 'unavailable', 'retires', 'repeatable'],
+  '57P01': ['ended by shutdown or an administrator', 'unavailable', 'retires', 'endsSession', 'repeatable'],
+  '57P04': ['database dropped', 'unavailable', 'retires', 'endsSession', 'repeatable'],
+  '57P05': ['session idle for too long', 'unavailable', 'retires', 'endsSession', 'repeatable'],
+  '58': ['error of the operating system', 'unavailable'],
+};
+
+const LENGTH = 5;
+const SHORTEST = 2;
+
+/** Whether the trait holds. Never for codes of Node.js, such as ECONNRESET, which pg's errors have in the same place. */
+const holds =
+  (trait: Trait) =>
+  (code = ''): boolean => {
+    if (code.length !== LENGTH) return false;
+    for (let length = LENGTH; length >= SHORTEST; length--) {
+      const state = STATES[code.slice(0, length)];
+      if (state) return state.includes(trait);
+    }
+    return false;
+  };
+
+export const meansUnavailable = holds('unavailable');
+export const retiresConnection = holds('retires');
+export const endsSession = holds('endsSession');
+export const isRepeatable = holds('repeatable');
+export const tellsNothing = holds('tellsNothing');

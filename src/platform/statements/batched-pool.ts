@@ -1,10 +1,9 @@
 import type { Pool } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { isParsed } from '#platform/postgres/pg-internals';
-import { CANCELLED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
-import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { CANCELLED, DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { MOST_REMEMBERED, Shares, type SlowReads, partyOf } from './slow-reads';
 import { type PoolSize, type StatementConnection, StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';

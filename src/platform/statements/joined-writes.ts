@@ -1,8 +1,7 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
-import { LOCKED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
-import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import { MAX_WAITING, type StatementPool } from './statement-pool';
 
 /** Statements under way: while one commits, the server works on the other. */

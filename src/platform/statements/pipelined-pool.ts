@@ -1,10 +1,9 @@
 import { DatabaseError, type QueryResult, type QueryResultRow } from 'pg';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { isParsed, onceUndone } from '#platform/postgres/pg-internals';
-import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
-import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, OUT_OF_RANGE, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { type StatementClient, type StatementConnection, StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';

@@ -2,9 +2,16 @@ import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from '
 import type { TimeLimits } from '#platform/postgres/budget';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { noteStatement } from '#platform/postgres/refused-input';
-import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
-import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
+import {
+  DatabaseUnavailable,
+  LOCKED,
+  NOT_PREPARED,
+  OutcomeUnknown,
+  StatementSkipped,
+  isRepeatable,
+  retiresConnection,
+} from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { Outage, type Work, WorkQueue, older } from './work-queue';
 

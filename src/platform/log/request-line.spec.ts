@@ -1,4 +1,4 @@
-import { traceOf } from './request-context';
+import { traceOf } from './request-line';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';

@@ -1,4 +1,4 @@
-import { endsSession, isRepeatable, meansUnavailable, retiresConnection, tellsNothing } from './sqlstates';
+import { endsSession, isRepeatable, meansUnavailable, retiresConnection, tellsNothing } from './unavailable';
 
 /** Those that the codes below end with, and some more. */
 const SIGNS = '0123456PZ'.split('');

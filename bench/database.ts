@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '#platform/database/data-source';
-import { LIMITS } from '#platform/postgres/budget';
+import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { createDatabase, startPostgres } from '#dev/postgres';
 import { serverCpuUs } from './cpu';
 import { HEAVY, type Size, fill } from './fill';
@@ -155,10 +153,8 @@ export async function using<T>(url: string, work: (client: Client) => Promise<T>
 }
 
 async function migrate(url: string): Promise<void> {
-  const settings = { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, limits: LIMITS };
-  const source = new DataSource(dataSourceOptions(settings, 'indexer'));
-  await source.initialize();
-  await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+  const source = await migrationSource(url).initialize();
+  await new Migrator(source, () => undefined).run().finally(() => source.destroy());
 }
 
 /** Changes with the schema and with the code that fills it. */

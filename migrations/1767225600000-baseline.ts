@@ -8,8 +8,8 @@ const DOWN = 'down.sql';
 const textOf = (file: string): string => readFileSync(path.join(FOLDER, file), 'utf8');
 
 /**
- * The schema of version 1, of the files in the folder beside this one, by their names: values, tables, functions,
- * triggers. Whoever reads them in this order finds each thing explained before it is used.
+ * The tables of version 1, of the files in the folder beside this one, by their names, and the types and functions that
+ * their columns, checks and defaults need. All other functions and the triggers are in `functions`.
  */
 export class Baseline1767225600000 implements MigrationInterface {
   name = 'Baseline1767225600000';

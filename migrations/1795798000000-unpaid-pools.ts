@@ -8,12 +8,9 @@ export class UnpaidPools1795798000000 implements MigrationInterface {
     await queryRunner.query(
       'CREATE INDEX cancelled_pools_cancelled_at_idx ON cancelled_pools (cancelled_at)',
     );
-    await queryRunner.query(`CREATE TRIGGER cancelled_pools_fixed BEFORE UPDATE OF cancelled_at ON cancelled_pools
-      FOR EACH STATEMENT EXECUTE FUNCTION refuse_write('its age decides how long it is kept')`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query('DROP TRIGGER cancelled_pools_fixed ON cancelled_pools');
     await queryRunner.query('DROP INDEX cancelled_pools_cancelled_at_idx');
   }
 }

@@ -111,7 +111,7 @@ export function applyRecipe({ files, edits }: Recipe, root: string): void {
       .filter((name) => /^\d/.test(name))
       .sort()
       .reverse();
-    if (file.startsWith('migrations/') && last !== path.basename(file))
+    if (/^migrations\/\d/.test(file) && last !== path.basename(file))
       throw new Error(`${file} must have a timestamp above ${last}`);
   }
   for (const edit of edits) {

@@ -15,9 +15,9 @@ const causeOf = (error: Error & { code?: string }): string =>
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
- * `run`, the default, runs the migrations that the database lacks; `revert` undoes the last one; `roles` gives the roles
- * their rights, where they came after the tables; `wait` ends when this version can work on the schema, however long that
- * takes; `check` says whether it can, by its exit code.
+ * `run`, the default, runs the migrations that the database lacks, and installs functions and rights; `revert` undoes
+ * the last one; `roles` gives the roles their rights, where they came after the tables; `wait` ends when this version can
+ * work on the schema, however long that takes; `check` says whether it can, by its exit code.
  */
 async function main(): Promise<number> {
   const [command = 'run', ...rest] = process.argv.slice(2);

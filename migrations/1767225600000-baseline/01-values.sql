@@ -2,11 +2,6 @@
 -- Amounts are numeric(78,0), which holds every uint256. Sums are plain numeric, since a sum may exceed that. The lists
 -- of kinds here are those of src/values/types.ts; test/schema.e2e-spec.ts holds them together.
 
--- ISO 8601 in UTC with milliseconds, the format of Date.toISOString.
-CREATE FUNCTION iso(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-$$;
-
 -- The same as '^0x[0-9a-f]{40}$', whose counted repetition takes eight times as long, at every row of the ledger.
 CREATE FUNCTION is_address(a text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT octet_length(a) = 42 AND (a COLLATE "C") ~ '^0x[0-9a-f]*$'

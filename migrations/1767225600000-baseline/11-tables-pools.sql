@@ -47,6 +47,8 @@ COMMENT ON COLUMN pool_members.indexed IS
   'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few';
 COMMENT ON TABLE pool_members IS 'The owner and the members of each pool';
 
+-- What create_pools takes (migrations/functions/create_pools.sql). A later version may have a function instead, once no
+-- version that inserts here can be taken back to.
 CREATE VIEW new_pools AS SELECT NULL::uuid[] AS pools, NULL::text[] AS types, NULL::uuid[] AS owner_ids,
   NULL::text[] AS contracts, NULL::boolean[] AS auto_compounds, NULL::text[] AS members,
   NULL::timestamptz[] AS created_at, NULL::text[] AS owners, NULL::uuid[] AS deposits, NULL::numeric[] AS amounts

@@ -17,21 +17,20 @@ DROP TABLE
   account_deletions, session_endings, idempotency_keys, nonces, users,
   operator_records, required_migrations;
 
-DROP FUNCTION
-  delete_account, go_on_deleting, keep_operator_records, record_retries,
-  cancel_pool, restore_pools, create_pools, hold_places, take_contracts,
-  share_holdings_changed, after_restore, end_sessions, count_winners,
-  webhook_deliveries_changed, webhooks_derived, publish_webhooks,
-  publish_inserted_draw_events, publish_updated_draw_events, publish_deleted_draw_events, draw_topic, circle_topic,
-  publish_inserted_transactions, publish_updated_transactions, publish_deleted_transactions,
-  publish_accruals, publish_deleted_accruals, publish_pools, publish_staged,
-  submissions_follow, submissions_end, publish_told, publish_told_again, publish_taken_back,
-  pool_members_inserting, pool_members_inserted, pool_members_deleting, pool_members_deleted,
-  move_outside, refresh_streams, count_membership, few_memberships,
-  pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
-  transactions_inserting, transactions_inserted, transactions_updated, transactions_deleted,
-  refuse_write, pool_stand_in, creating, changed_at, writer, pool_totals_shard, outbox_xid, sorted_uuid;
+-- Those of migrations/functions too, and nothing of an extension.
+DO $$
+DECLARE
+  each regprocedure;
+BEGIN
+  FOR each IN
+    SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proowner = current_user::regrole
+      AND p.prokind = 'f' AND p.proname <> 'is_address'
+      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+  LOOP
+    EXECUTE format('DROP FUNCTION %s', each);
+  END LOOP;
+END $$;
 
 DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
 
-DROP FUNCTION iso, is_address;
+DROP FUNCTION is_address;

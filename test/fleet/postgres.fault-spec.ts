@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { statusOf } from '#dev/processes';
-import { migrationSource } from '../support/database';
+import { migrate } from '../support/database';
 import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
 import { HttpClient, slowest, tally } from './http';
@@ -22,8 +22,7 @@ class Victim {
   static async start(): Promise<Victim> {
     const victim = new Victim(await mkdtemp(join(tmpdir(), 'pooled-savings-fault-')));
     await victim.start();
-    const source = await migrationSource(victim.url);
-    await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+    await migrate(victim.url);
     return victim;
   }
 

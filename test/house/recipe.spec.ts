@@ -22,7 +22,8 @@ describe('the recipes', () => {
   // What they edit, and the migrations, by whose names a new one has to be the last: also behind one that is made now.
   beforeAll(() => {
     mkdirSync(path.join(folder, 'migrations'));
-    for (const name of [...readdirSync(path.join(ROOT, 'migrations')), `${Date.now()}-own.ts`])
+    const names = readdirSync(path.join(ROOT, 'migrations')).filter((name) => name.endsWith('.ts'));
+    for (const name of [...names, `${Date.now()}-own.ts`])
       writeFileSync(path.join(folder, 'migrations', name), '');
     for (const file of recipes.flatMap(filesOf).filter((each) => existsSync(path.join(ROOT, each)))) {
       mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });

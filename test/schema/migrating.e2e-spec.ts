@@ -1,7 +1,7 @@
 import { type Client } from 'pg';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
-import { knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
+import { VERSION, knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
 import { TestApp, until } from '../support/app';
 import {
   type TestDatabase,
@@ -57,8 +57,9 @@ describe('migrating', () => {
     expect(worked).toEqual([knownMigrations()]);
     expect(lines.filter((line) => line === 'no migration is pending')).toHaveLength(2);
     expect(lines).toContain('waiting for another process that migrates');
+    expect(lines.filter((line) => line.startsWith('functions'))).toHaveLength(1);
     // The time of each is told.
-    for (const name of knownMigrations())
+    for (const name of [...knownMigrations(), `functions of ${VERSION}`])
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^${name}: \\d+\\.\\d s$`)));
   });
 
@@ -137,6 +138,83 @@ describe('migrating', () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
+  describe('functions', () => {
+    let url: string;
+    let client: Client;
+    let lines: string[];
+    let run: () => Promise<string[]>;
+    beforeEach(async () => {
+      url = await database(freshDatabase);
+      client = await connection(url);
+      const source = await migrationSource(url);
+      closes.push(() => source.destroy());
+      lines = [];
+      run = () => new Migrator(source, (line) => lines.push(line), 0).run();
+    });
+    /** Another text than that of the files, and the version that is said to have installed it. */
+    const installedBy = (version: string, type = 'integer', digest = '0'): Promise<unknown> =>
+      client.query(`DROP FUNCTION few_memberships; DROP FUNCTION creating CASCADE;
+        CREATE FUNCTION few_memberships() RETURNS ${type} LANGUAGE sql AS 'SELECT 7::${type}';
+        COMMENT ON TABLE migrations IS 'functions and privileges of ${version}: ${digest}'`);
+    const few = async (): Promise<unknown> =>
+      (await client.query('SELECT few_memberships() AS few')).rows[0].few;
+    const triggers = async (): Promise<unknown> =>
+      (await client.query('SELECT tgname, xmin FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1')).rows;
+
+    it('of an earlier version are replaced together with their triggers, once', async () => {
+      const before = (await triggers()) as object[];
+      await installedBy('1.0.0');
+      await run();
+      expect([await few(), ((await triggers()) as object[]).length]).toEqual([32, before.length]);
+      expect(lines.splice(0).at(-1)).toMatch(/^functions of /);
+      await run();
+      expect(lines).toEqual(['no migration is pending']);
+    });
+
+    it('of a later version stay, and the older version can work with them', async () => {
+      await installedBy('99.0.0');
+      await run();
+      expect(lines.at(-1)).toBe('the functions of 99.0.0, a later version, stay');
+      expect([await few(), await problemOf(client)]).toEqual([7, undefined]);
+    });
+
+    it('of a later version that was reverted are replaced; until then older versions serve', async () => {
+      await installedBy('99.0.0', 'integer', 'reverted');
+      expect(await problemOf(client)).toBeUndefined();
+      await run();
+      expect(await few()).toBe(32);
+    });
+
+    it('are as they were if one of them fails, and the next run installs them', async () => {
+      await installedBy('1.0.0', 'bigint');
+      await expect(run()).rejects.toThrow('cannot change return type');
+      const { rows } = await client.query(`SELECT to_regproc('creating') AS creating`);
+      expect([rows, await problemOf(client)]).toEqual([
+        [{ creating: null }],
+        expect.stringMatching(/^schema is behind: .*functions of 1.0.0/),
+      ]);
+      await client.query('DROP FUNCTION few_memberships');
+      await run();
+      expect([await few(), await problemOf(client)]).toEqual([32, undefined]);
+    });
+
+    it('are replaced while others write; a trigger that is the same is not touched', async () => {
+      const writer = await connection(url);
+      await writer.query('BEGIN; LOCK TABLE pools, transactions IN ROW EXCLUSIVE MODE');
+      const before = await triggers();
+      await client.query('COMMENT ON TABLE migrations IS NULL');
+      await run();
+      expect(await triggers()).toEqual(before);
+      await client.query(
+        'COMMENT ON TABLE migrations IS NULL; COMMENT ON TRIGGER pools_fixed ON pools IS NULL',
+      );
+      await expect(run()).rejects.toThrow('lock timeout');
+      await writer.query('COMMIT');
+      await run();
+      expect(await problemOf(client)).toBeUndefined();
+    });
+  });
+
   it('undoes the last one', async () => {
     const url = await database(freshDatabase);
     const source = await migrationSource(url);
@@ -165,8 +243,17 @@ describe('what a version says of a schema', () => {
     ['nothing of a later one that only adds', ['a', 'b', 'c'], [], undefined],
     ['that a later one needs a later version', ['a', 'b', 'c'], ['c'], /^schema is ahead: .* \(c has run\)$/],
     ['nothing of one that it knows', ['a', 'b'], ['b'], undefined],
-  ])('%s', (_, applied, required, said) => {
-    const problem = schemaProblem(['a', 'b'], { applied, required });
+    [
+      'that its functions are not installed',
+      ['a', 'b'],
+      [],
+      /^schema is behind: .* of no version, not/,
+      null,
+    ],
+    ['the same of older ones', ['a', 'b'], [], /^schema is behind: .* of 1.9.9, not of 1.10.0\)$/, '1.9.9'],
+    ['nothing of later functions', ['a', 'b'], [], undefined, '2.0.0'],
+  ])('%s', (_, applied, required, said, functions: string | null = '1.10.0') => {
+    const problem = schemaProblem(['a', 'b'], { applied, required, functions }, '1.10.0');
     if (said) expect(problem).toMatch(said);
     else expect(problem).toBeUndefined();
   });

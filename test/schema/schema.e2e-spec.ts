@@ -14,6 +14,7 @@ import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { LIMITS } from '#platform/postgres/budget';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
+import { Migrator } from '#platform/migrating/migrator';
 import { SCHEMA } from '#platform/migrating/schema';
 import { CHAIN_FACTS, CHAIN_STATE } from '#ledger/chain/chain.sql';
 import * as outbox from '#ledger/outbox/outbox.sql';
@@ -126,7 +127,7 @@ describe('schema', () => {
       'SELECT rolsuper FROM pg_roles WHERE rolname = current_user',
     );
     expect(rolsuper).toBe(false);
-    await owned.runMigrations({ transaction: 'each' });
+    await new Migrator(owned, () => undefined).run();
     expect(await owned.showMigrations()).toBe(false);
   });
 
@@ -137,17 +138,14 @@ describe('schema', () => {
 
   it('can be undone, one migration after the other, and redone with the same result', async () => {
     const empty = await open(await emptyDatabase());
-    const states: unknown[] = [await objects(empty)];
-    expect(states).toEqual([[]]);
+    const migrator = new Migrator(empty, () => undefined);
+    expect(await objects(empty)).toEqual([]);
     const count = empty.migrations.length;
-    await empty.runMigrations({ transaction: 'each' });
+    await migrator.run();
     const complete = await objects(empty);
-    for (let i = 0; i < count; i++) {
-      await empty.undoLastMigration({ transaction: 'each' });
-      states.push(await objects(empty));
-    }
-    expect(states.at(-1)).toEqual([]);
-    await empty.runMigrations({ transaction: 'each' });
+    for (let i = 0; i < count; i++) await migrator.revert();
+    expect(await objects(empty)).toEqual([]);
+    await migrator.run();
     expect(await objects(empty)).toEqual(complete);
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ResumePlace } from '#ledger/outbox/resume-place';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
-import { PATIENT, migrationSource, query, connectTo } from '../support/database';
+import { PATIENT, migrate, query, connectTo } from '../support/database';
 import { Proxy } from '../support/network/proxy';
 import { Standby } from '../support/processes/standby';
 
@@ -24,9 +24,7 @@ beforeAll(async () => {
   const start = (): Promise<LocalPostgres> =>
     startPostgres({ dir: join(dir, 'primary'), database: 'savings', port: primary?.port });
   primary = await start();
-  const source = await migrationSource(primary.url);
-  await source.runMigrations({ transaction: 'each' });
-  await source.destroy();
+  await migrate(primary.url);
   await primary.stop();
   const copy = await Standby.copy(primary.dataDir, 'standby');
   primary = await start();
@@ -273,9 +271,7 @@ describe('a server that is no standby of this primary', () => {
   it('serves nothing if it is of another server', async () => {
     const folder = join(dir, 'other');
     let other = await startPostgres({ dir: folder, database: 'savings' });
-    const source = await migrationSource(other.url);
-    await source.runMigrations({ transaction: 'each' });
-    await source.destroy();
+    await migrate(other.url);
     await other.stop();
     const copy = await Standby.copy(other.dataDir, 'standby');
     other = await startPostgres({ dir: folder, database: 'savings', port: other.port });

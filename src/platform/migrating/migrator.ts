@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { DatabaseError } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
 import { COMMAND_CONNECT_MS, LIMITS } from '#platform/postgres/budget';
 import { pause } from '#platform/timing/waits';
-import { privileges } from './schema';
+import { VERSION, functions, installed, isLater, privileges } from './schema';
 
 /** Requests that queue behind a migration, which waits for its lock, wait no longer than this. */
 const LOCK_MS = 500;
@@ -12,6 +13,8 @@ const RETRY_MS = 2000;
 const PATIENCE_MS = 10 * 60_000;
 const POLL_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
+const TRIGGER = /^CREATE OR REPLACE TRIGGER (\w+)[^;]*? ON (\w+)[^;]*;/gm;
+const DROP = /^DROP [^;]*;/gm;
 
 /** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
 export const migrationSource = (url: string): DataSource => {
@@ -46,6 +49,7 @@ export class Migrator {
       this.tell(
         pending.length > 0 ? `migrations that have run: ${pending.length}` : 'no migration is pending',
       );
+      await this.install(runner);
       return pending.map(({ name }) => name);
     });
   }
@@ -57,6 +61,8 @@ export class Migrator {
       if (!last) return undefined;
       await this.step(`undoing ${last.name}`, async () => {
         await runner.query(`SET lock_timeout = ${LOCK_MS}`);
+        // Its functions may not fit what is left: the next run, also of an older version, installs its own.
+        await runner.query(`COMMENT ON TABLE migrations IS '${installed(VERSION, 'reverted')}'`);
         await executor.undoLastMigration();
       });
       return last.name;
@@ -81,11 +87,36 @@ export class Migrator {
       await runner.query(privileges());
       return;
     }
+    await this.transaction(runner, async () => {
+      await executor.executeMigration(migration);
+      await runner.query(privileges());
+    });
+  }
+
+  /** Installs functions, triggers and rights of this version in one transaction, unless a later version has. */
+  private async install(runner: QueryRunner): Promise<void> {
+    const texts = functions();
+    const [{ before }] = (await runner.query(
+      `SELECT obj_description('migrations'::regclass, 'pg_class') AS before`,
+    )) as { before: string | null }[];
+    const now = installed(VERSION, digestOf([...texts, privileges()].join('\0')));
+    const by = before && / of ([^:]+): (?!reverted)/.exec(before)?.[1];
+    if (by && isLater(by, VERSION)) return this.tell(`the functions of ${by}, a later version, stay`);
+    if (before === now) return;
+    await this.step(`functions of ${VERSION}`, () =>
+      this.transaction(runner, async () => {
+        await replace(runner, texts);
+        await runner.query(privileges());
+        await runner.query(`COMMENT ON TABLE migrations IS '${now}'`);
+      }),
+    );
+  }
+
+  private async transaction(runner: QueryRunner, work: () => Promise<void>): Promise<void> {
     await runner.query(`SET lock_timeout = ${LOCK_MS}`);
     await runner.startTransaction();
     try {
-      await executor.executeMigration(migration);
-      await runner.query(privileges());
+      await work();
       await runner.commitTransaction();
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
@@ -134,6 +165,26 @@ export class Migrator {
     }
   }
 }
+
+/**
+ * Functions first, then triggers, and then what is dropped, so the order of files does not matter. A trigger is replaced
+ * only if its text has changed, which its comment tells: that locks its table, and replacing a function locks nothing.
+ */
+async function replace(runner: QueryRunner, texts: string[]): Promise<void> {
+  for (const text of texts) await runner.query(text.replaceAll(TRIGGER, '').replaceAll(DROP, ''));
+  for (const [trigger, name, table] of texts.flatMap((text) => [...text.matchAll(TRIGGER)])) {
+    const digest = digestOf(trigger);
+    const same = (await runner.query(
+      `SELECT FROM pg_trigger WHERE tgname = $1 AND tgrelid = $2::regclass AND obj_description(oid, 'pg_trigger') = $3`,
+      [name, table, digest],
+    )) as unknown[];
+    if (same.length === 0)
+      await runner.query(`${trigger} COMMENT ON TRIGGER ${name} ON ${table} IS '${digest}'`);
+  }
+  for (const text of texts) for (const [drop] of text.matchAll(DROP)) await runner.query(drop);
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 async function tryLock(runner: QueryRunner): Promise<boolean> {
   const [{ locked }] = (await runner.query(

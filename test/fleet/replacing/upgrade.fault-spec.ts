@@ -66,14 +66,25 @@ const CONTRACT: Record<string, string> = {
       ALTER TABLE pools ADD COLUMN note text\`)`,
 };
 
-/** A built version: this one, or a copy of it with more migrations. */
+/** Changes of functions and triggers in the next version: the text of a file before and after. */
+const CHANGES = [
+  ['shared', 'SELECT 32', 'SELECT 33'],
+  ['pools', '  REFERENCING OLD TABLE AS removed FOR EACH', ' REFERENCING OLD TABLE AS removed FOR EACH'],
+];
+
+/** A built version: this one, or a copy of it with more migrations and other functions, whose number is greater. */
 class Version {
   constructor(readonly root: string) {}
 
   static next(of: Version, migrations: Record<string, string>): Version {
     const root = mkdtempSync(path.join(tmpdir(), 'version-'));
     cpSync(path.join(of.root, 'dist'), path.join(root, 'dist'), { recursive: true });
-    cpSync(path.join(of.root, 'package.json'), path.join(root, 'package.json'));
+    const version = `${Number(of.version.split('.')[0]) + 1}.0.0`;
+    writeFileSync(path.join(root, 'package.json'), JSON.stringify({ version }));
+    for (const [file, before, then] of CHANGES) {
+      const target = path.join(root, `dist/migrations/functions/${file}.sql`);
+      writeFileSync(target, readFileSync(target, 'utf8').replace(before, then));
+    }
     symlinkSync(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'));
     for (const [file, members] of Object.entries(migrations)) {
       const [time, word] = file.split('-');
@@ -88,6 +99,11 @@ class Version {
     if (!text.includes(row))
       writeFileSync(privileges, text.replace("('migrations', 'SELECT'", `${row}\n      $&`));
     return new Version(root);
+  }
+
+  get version(): string {
+    return (JSON.parse(readFileSync(path.join(this.root, 'package.json'), 'utf8')) as { version: string })
+      .version;
   }
 
   get built(): string {
@@ -140,8 +156,9 @@ const FILL = `
   FROM pools p JOIN users u ON u.id = p.owner_id CROSS JOIN generate_series(1, ${TRANSACTIONS / POOLS - 1}) n`;
 
 describe('a database of the last release', () => {
-  const old = new Version(ROOT);
-  const next = Version.next(old, EXPAND);
+  // Another release, built: UPGRADE_FROM=../1.1.0
+  const old = new Version(process.env.UPGRADE_FROM ?? ROOT);
+  const next = Version.next(new Version(ROOT), EXPAND);
   const after = Version.next(next, CONTRACT);
   let database: TestDatabase;
   let fleet: Fleet;
@@ -171,6 +188,7 @@ describe('a database of the last release', () => {
     fleet = await Fleet.start({
       replicas: 2,
       database,
+      built: old.built,
       settings: { DATABASE_URL: urlAs(database.url, 'api') },
     });
     for (let i = 0; i < 2; i++) newer.push(new Replica(await freePort(), fleet.environment, next.built));
@@ -230,6 +248,8 @@ describe('a database of the last release', () => {
     await stop(second);
     await serving(true, true, false, false);
     times['taken back'] = lap();
+    await old.migrate(database.url);
+    expect(await query(database.url, 'SELECT few_memberships() AS few')).toEqual([{ few: 33 }]);
     await start(second);
     await serving(true, true, true, true);
     await stop(first);

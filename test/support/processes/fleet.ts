@@ -13,6 +13,8 @@ export interface FleetOptions {
   database?: TestDatabase;
   /** By which API and indexer reach that database, where that is not its own URL. */
   urls?: Record<'api' | 'indexer', string>;
+  /** Of another version than this one. */
+  built?: string;
   /** Also starts a chain, a leading indexer, and one on standby. */
   indexed?: boolean;
 }
@@ -34,7 +36,14 @@ export class Fleet {
     readonly deployment?: Deployment,
   ) {}
 
-  static async start({ replicas = 2, settings, database, urls, indexed }: FleetOptions = {}): Promise<Fleet> {
+  static async start({
+    replicas = 2,
+    settings,
+    database,
+    urls,
+    built,
+    indexed,
+  }: FleetOptions = {}): Promise<Fleet> {
     const shared = database ?? (await freshDatabase());
     const chain = indexed ? await startAnvil() : undefined;
     const deployment = chain && (await deployContracts(chain.url));
@@ -61,7 +70,7 @@ export class Fleet {
       ...settings,
     };
     const members: Replica[] = [];
-    for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment));
+    for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment, built));
     const indexers = indexed
       ? [1, 2].map(
           () =>

@@ -1,8 +1,8 @@
--- Totals that follow from pools. The columns that must have their defaults are those that 51-triggers-refusals.sql
+-- Totals that follow from pools. The columns that must have their defaults are those that refusals.sql
 -- refuses to all but triggers; test/schema.e2e-spec.ts holds the two lists together.
 
 -- For each row, because only the API creates many pools, through create_pools.
-CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF (NEW.balance, NEW.pending_balance, NEW.total_yield, NEW.claimed_yield, NEW.apr_bps, NEW.member_count,
@@ -22,7 +22,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION pools_deleted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION pools_deleted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM transactions t JOIN removed r ON r.id = t.pool_id) THEN
@@ -44,3 +44,8 @@ BEGIN
     AND (SELECT sum(t.pools) FROM pool_totals t WHERE t.contract = k.address) > 0;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER pools_inserted AFTER INSERT ON pools
+  FOR EACH ROW WHEN (creating() IS NOT TRUE) EXECUTE FUNCTION pools_inserted();
+CREATE OR REPLACE TRIGGER pools_deleted AFTER DELETE ON pools
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION pools_deleted();

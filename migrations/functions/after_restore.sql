@@ -1,18 +1,7 @@
--- Ends sessions, when a user changes and after a restore.
-
--- Any change to a user, even by an operator, ends the user's sessions. Truncating users is refused because of the
--- pools.
-CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  INSERT INTO session_endings (user_id, expires_at) VALUES (OLD.id, now());
-  RETURN NULL;
-END $$;
-
 -- Makes a restored database safe to serve. A restore takes back what was committed after its moment, but not what
 -- clients were told: ids of events, tokens, and nonces that were used. Both numbers that it sets come from the clock, so
 -- that a second restore, to an earlier moment, repeats none either.
-CREATE FUNCTION after_restore() RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION after_restore() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   first_id bigint;
 BEGIN

@@ -1,7 +1,7 @@
 -- Keeps the records of what operators did.
 
 -- Whoever may write a record can neither change one nor take it away, and signs it with the role that connected.
-CREATE FUNCTION keep_operator_records() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION keep_operator_records() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     NEW.role := session_user;
@@ -20,7 +20,7 @@ BEGIN
 END $$;
 
 -- It is done by SQL. `savings.operator` may name who does it.
-CREATE FUNCTION record_retries() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION record_retries() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO operator_records (command, arguments, person, outcome)
@@ -28,3 +28,10 @@ BEGIN
     coalesce(nullif(current_setting('savings.operator', true), ''), 'by SQL'), 'done');
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER keep_operator_records BEFORE INSERT OR UPDATE OR DELETE ON operator_records
+  FOR EACH ROW EXECUTE FUNCTION keep_operator_records();
+CREATE OR REPLACE TRIGGER keep_all_operator_records BEFORE TRUNCATE ON operator_records
+  FOR EACH STATEMENT EXECUTE FUNCTION keep_operator_records();
+CREATE OR REPLACE TRIGGER record_retries AFTER UPDATE OF again ON outbox_set_aside FOR EACH ROW
+  WHEN (NEW.again AND NOT OLD.again) EXECUTE FUNCTION record_retries();

@@ -1,47 +1,43 @@
 -- Only triggers may write derived data, and nobody changes what totals do not follow.
 
-CREATE TRIGGER transactions_fixed BEFORE UPDATE OF id, pool_id, owner_id, by_owner, type, account,
+CREATE OR REPLACE TRIGGER transactions_fixed BEFORE UPDATE OF id, pool_id, owner_id, by_owner, type, account,
   created_at ON transactions
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER yield_accruals_fixed BEFORE UPDATE ON yield_accruals
+CREATE OR REPLACE TRIGGER yield_accruals_fixed BEFORE UPDATE ON yield_accruals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER pool_members_fixed BEFORE UPDATE ON pool_members
+CREATE OR REPLACE TRIGGER pool_members_fixed BEFORE UPDATE ON pool_members
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('counts would not follow');
-CREATE TRIGGER pools_fixed BEFORE UPDATE OF id, type, owner_id, contract_address, created_at ON pools
+CREATE OR REPLACE TRIGGER pools_fixed BEFORE UPDATE OF id, type, owner_id, contract_address, created_at ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER pools_derived BEFORE UPDATE OF balance, pending_balance, total_yield, claimed_yield, apr_bps,
+CREATE OR REPLACE TRIGGER pools_derived BEFORE UPDATE OF balance, pending_balance, total_yield, claimed_yield, apr_bps,
   member_count, deposit_count, withdrawal_count, claim_count, last_deposit_id, last_withdrawal_id, last_claim_id,
   last_claimed_at ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER account_days_derived BEFORE INSERT OR UPDATE OR DELETE ON account_days
+CREATE OR REPLACE TRIGGER account_days_derived BEFORE INSERT OR UPDATE OR DELETE ON account_days
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER owner_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON owner_totals
+CREATE OR REPLACE TRIGGER owner_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON owner_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER pool_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON pool_totals
+CREATE OR REPLACE TRIGGER pool_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON pool_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER member_streams_derived BEFORE INSERT OR UPDATE OR DELETE ON member_streams
+CREATE OR REPLACE TRIGGER member_streams_derived BEFORE INSERT OR UPDATE OR DELETE ON member_streams
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER member_counts_derived BEFORE INSERT OR UPDATE OR DELETE ON member_counts
+CREATE OR REPLACE TRIGGER member_counts_derived BEFORE INSERT OR UPDATE OR DELETE ON member_counts
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE TRIGGER pools_kept BEFORE TRUNCATE ON pools
+CREATE OR REPLACE TRIGGER pools_kept BEFORE TRUNCATE ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER pool_members_kept BEFORE TRUNCATE ON pool_members
+CREATE OR REPLACE TRIGGER pool_members_kept BEFORE TRUNCATE ON pool_members
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER transactions_kept BEFORE TRUNCATE ON transactions
+CREATE OR REPLACE TRIGGER transactions_kept BEFORE TRUNCATE ON transactions
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER yield_accruals_kept BEFORE TRUNCATE ON yield_accruals
+CREATE OR REPLACE TRIGGER yield_accruals_kept BEFORE TRUNCATE ON yield_accruals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER account_days_kept BEFORE TRUNCATE ON account_days
+CREATE OR REPLACE TRIGGER account_days_kept BEFORE TRUNCATE ON account_days
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER owner_totals_kept BEFORE TRUNCATE ON owner_totals
+CREATE OR REPLACE TRIGGER owner_totals_kept BEFORE TRUNCATE ON owner_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER pool_totals_kept BEFORE TRUNCATE ON pool_totals
+CREATE OR REPLACE TRIGGER pool_totals_kept BEFORE TRUNCATE ON pool_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER member_streams_kept BEFORE TRUNCATE ON member_streams
+CREATE OR REPLACE TRIGGER member_streams_kept BEFORE TRUNCATE ON member_streams
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE TRIGGER member_counts_kept BEFORE TRUNCATE ON member_counts
+CREATE OR REPLACE TRIGGER member_counts_kept BEFORE TRUNCATE ON member_counts
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-
--- account_days and pool_members hold addresses too. Signing in assigns the same address again, which is allowed.
-CREATE TRIGGER users_fixed BEFORE UPDATE ON users FOR EACH ROW
-  WHEN (NEW.id <> OLD.id OR NEW.address <> OLD.address) EXECUTE FUNCTION refuse_write('addresses never change');

@@ -2,10 +2,21 @@
 -- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
 -- their events are written here in one statement, which costs less than the triggers of other writers.
 
+-- Before create_pools, by its name. A session that the deletion ends may be making a pool.
+CREATE OR REPLACE FUNCTION refuse_who_left() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM FROM users WHERE id = ANY (NEW.owner_ids) FOR KEY SHARE;
+  IF EXISTS (SELECT FROM users WHERE id = ANY (NEW.owner_ids) AND has_left) THEN
+    RAISE EXCEPTION 'the owner has left' USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'pools_owner_id_fkey';
+  END IF;
+  RETURN NEW;
+END $$;
+
 -- Where a contract knows pools by account, an account has one pool there, and a contract that is one pool has that one: one
 -- more would never get a payment. Waits for others that make a pool in the same place, in one order, before any other lock
 -- of create_pools.
-CREATE FUNCTION hold_places(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION hold_places(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
 SET search_path = public, pg_temp AS $$
 DECLARE
   places CONSTANT text[] := ARRAY(SELECT concat_ws(' ', contract, CASE k.pools_by WHEN 'account' THEN owner_id END)
@@ -27,13 +38,13 @@ BEGIN
 END $$;
 
 -- Makes these the pools of those of their contracts that are one pool and have none.
-CREATE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql
+CREATE OR REPLACE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql
 SET search_path = public, pg_temp AS $$
   UPDATE chain_contracts k SET pool_id = n.id FROM unnest(pools, contracts) AS n(id, contract)
   WHERE k.address = n.contract AND k.pools_by = 'contract' AND k.pool_id IS NULL
 $$;
 
-CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
@@ -107,3 +118,6 @@ BEGIN
   PERFORM set_config('savings.creating', 'off', true);
   RETURN NEW;
 END $$;
+
+CREATE OR REPLACE TRIGGER create_pools INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION create_pools();
+CREATE OR REPLACE TRIGGER a_refuse_who_left INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION refuse_who_left();

@@ -2,7 +2,7 @@
 -- MOST_PENDING of the fan-out. A server is asked for the challenge 3 times until its owner asks again.
 
 -- Keeps webhooks.lane and due_at, which follow from the rest of the row.
-CREATE FUNCTION webhooks_derived() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION webhooks_derived() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.lane := CASE
     WHEN NEW.status = 'UNVERIFIED' THEN 'challenge'
@@ -18,7 +18,7 @@ BEGIN
 END $$;
 
 -- Owners are told, whoever changes the status.
-CREATE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_strip_nulls(json_build_object(
@@ -30,7 +30,7 @@ BEGIN
 END $$;
 
 -- Keeps webhooks.pending and next_delivery_at. A trigger, so that no writer can forget them.
-CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   changed uuid[];
@@ -74,3 +74,17 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER webhooks_derived BEFORE INSERT OR UPDATE ON webhooks
+  FOR EACH ROW EXECUTE FUNCTION webhooks_derived();
+CREATE OR REPLACE TRIGGER publish_webhooks AFTER UPDATE OF status ON webhooks FOR EACH ROW
+  WHEN (NEW.status <> OLD.status AND (NEW.status IN ('PAUSED', 'DISABLED')
+    OR NEW.status = 'ACTIVE' AND OLD.status = 'PAUSED'))
+  EXECUTE FUNCTION publish_webhooks();
+CREATE OR REPLACE TRIGGER webhook_deliveries_inserted AFTER INSERT ON webhook_deliveries
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
+CREATE OR REPLACE TRIGGER webhook_deliveries_updated AFTER UPDATE ON webhook_deliveries
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
+CREATE OR REPLACE TRIGGER webhook_deliveries_deleted AFTER DELETE ON webhook_deliveries
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();

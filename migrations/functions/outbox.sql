@@ -5,7 +5,7 @@
 -- Publishes what the transaction has staged: what the chain says in its order, and what it takes back newest first. A
 -- transaction that does both, one after the other, tells them one after the other. What has no place on the chain
 -- follows from what was staged before it, and comes behind that.
-CREATE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- The first of the transaction's rows has published them all.
@@ -30,7 +30,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox (count, items)
@@ -42,3 +42,14 @@ BEGIN
   GROUP BY n / 1000 ORDER BY n / 1000;
   RETURN NULL;
 END $$;
+
+-- PostgreSQL replaces no constraint trigger. To change it, drop it here first.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'publish_staged' AND tgrelid = 'outbox_staged'::regclass) THEN
+    CREATE CONSTRAINT TRIGGER publish_staged AFTER INSERT ON outbox_staged DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION publish_staged();
+  END IF;
+END $$;
+
+CREATE OR REPLACE TRIGGER publish_pools AFTER INSERT ON pools REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT WHEN (creating() IS NOT TRUE) EXECUTE FUNCTION publish_pools();

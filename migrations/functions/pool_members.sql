@@ -2,7 +2,7 @@
 
 -- Makes member_streams agree with the ledger, for all indexed members of these pools. The caller holds their locks. One
 -- pool after the other, so that no plan can compare the rows of all with those of all.
-CREATE FUNCTION refresh_streams(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refresh_streams(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   pool uuid;
 BEGIN
@@ -36,7 +36,7 @@ END $$;
 
 -- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool
 -- that is deleted has no transactions.
-CREATE FUNCTION count_membership(pool uuid, member text, pool_type text, sign integer) RETURNS void
+CREATE OR REPLACE FUNCTION count_membership(pool uuid, member text, pool_type text, sign integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO member_counts AS c (address, type, writer, count)
@@ -54,7 +54,7 @@ END $$;
 -- A new member lists his own payments into the pool as a member from now on; a member who leaves, as an outsider. The
 -- caller holds the pool's lock, which blocks payments meanwhile. The cost grows with the address's payments into the
 -- pool.
-CREATE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO account_days AS a (address, day, contract, writer, deposits, withdrawals, claims)
   SELECT member, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address, writer(),
@@ -69,14 +69,14 @@ BEGIN
     claims = a.claims + excluded.claims;
 END $$;
 
-CREATE FUNCTION pool_members_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pool_members_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.indexed := NEW.role = 'MEMBER' AND EXISTS (SELECT FROM pool_members f
     WHERE NOT f.indexed AND f.role = 'MEMBER' AND f.address = NEW.address OFFSET few_memberships() - 1);
   RETURN NEW;
 END $$;
 
-CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
@@ -88,7 +88,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION pool_members_deleting() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pool_members_deleting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM pools WHERE id = OLD.pool_id) THEN
     RAISE EXCEPTION 'the owner cannot leave' USING ERRCODE = 'restrict_violation';
@@ -97,7 +97,7 @@ BEGIN
 END $$;
 
 -- The update locks the pool. A payment that still saw the member has been committed by then, so it is counted.
-CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
@@ -109,3 +109,12 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER pool_members_inserting BEFORE INSERT ON pool_members FOR EACH ROW
+  WHEN (NEW.indexed IS NULL) EXECUTE FUNCTION pool_members_inserting();
+CREATE OR REPLACE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
+  WHEN (NEW.role = 'MEMBER' AND creating() IS NOT TRUE) EXECUTE FUNCTION pool_members_inserted();
+CREATE OR REPLACE TRIGGER pool_members_deleting BEFORE DELETE ON pool_members
+  FOR EACH ROW WHEN (OLD.role = 'OWNER') EXECUTE FUNCTION pool_members_deleting();
+CREATE OR REPLACE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
+  FOR EACH ROW WHEN (OLD.role = 'MEMBER') EXECUTE FUNCTION pool_members_deleted();

@@ -1,4 +1,4 @@
--- As before, but nothing that is made meanwhile escapes a deletion, and no cancelled pool names a member who has left.
+-- Deletes accounts: what is the service's own goes, what is the chain's stays.
 
 -- Ends the account of an address at once: its sessions (by the trigger of users) and webhooks. The rest goes by
 -- go_on_deleting, the user's row last, and only where nothing of the ledger names it.
@@ -108,17 +108,3 @@ BEGIN
   UPDATE account_deletions SET reached = deletion.reached WHERE address = deletion.address;
   RETURN looked_at;
 END $$;
-
--- Before create_pools, by its name. A session that the deletion ends may be making a pool.
-CREATE FUNCTION refuse_who_left() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  PERFORM FROM users WHERE id = ANY (NEW.owner_ids) FOR KEY SHARE;
-  IF EXISTS (SELECT FROM users WHERE id = ANY (NEW.owner_ids) AND has_left) THEN
-    RAISE EXCEPTION 'the owner has left' USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'pools_owner_id_fkey';
-  END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER a_refuse_who_left INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION refuse_who_left();
-
-CREATE INDEX cancelled_pools_members_idx ON cancelled_pools USING gin (members);

@@ -3,20 +3,20 @@
 
 -- Made from the events, not from lottery_draws: a reorganisation rewrites the rows of its draws, though most of their
 -- content stays the same.
-CREATE FUNCTION draw_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE OR REPLACE FUNCTION draw_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE kind WHEN 'TicketsIssued' THEN 'tickets.issued' WHEN 'DrawOpened' THEN 'draw.opened'
     WHEN 'DrawClosed' THEN 'draw.closed' WHEN 'DrawCompleted' THEN 'draw.completed'
     WHEN 'DrawCancelled' THEN 'draw.cancelled' WHEN 'PrizePaid' THEN 'prize.paid'
     WHEN 'Refunded' THEN 'draw.refunded' END
 $$;
 
-CREATE FUNCTION circle_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE OR REPLACE FUNCTION circle_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE kind WHEN 'CircleOpened' THEN 'circle.opened' WHEN 'CircleStarted' THEN 'circle.started'
     WHEN 'RoundEnded' THEN 'circle.round_ended'
     WHEN 'CircleCompleted' THEN 'circle.completed' WHEN 'CircleCancelled' THEN 'circle.cancelled' END
 $$;
 
-CREATE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -55,7 +55,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_updated_draw_events() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_updated_draw_events() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM added WHERE draw_id IS NOT NULL) THEN
@@ -134,7 +134,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_draw_events() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_deleted_draw_events() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -169,3 +169,10 @@ BEGIN
   ) numbered GROUP BY n / 1000;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER publish_inserted_draw_events AFTER INSERT ON chain_events REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_inserted_draw_events();
+CREATE OR REPLACE TRIGGER publish_updated_draw_events AFTER UPDATE ON chain_events
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION publish_updated_draw_events();
+CREATE OR REPLACE TRIGGER publish_deleted_draw_events AFTER DELETE ON chain_events REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_deleted_draw_events();

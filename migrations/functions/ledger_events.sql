@@ -1,7 +1,7 @@
 -- Events of transactions and accruals. `final`: whether no reorganisation can take it back any more, as of now. The
 -- cursor is read once for a statement.
 
-CREATE FUNCTION publish_inserted_transactions() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_inserted_transactions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -23,7 +23,7 @@ BEGIN
 END $$;
 
 -- An event about a transaction that is taken back shows it as it was.
-CREATE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- Most updates only fill in gas.
@@ -85,7 +85,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_transactions() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_deleted_transactions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -105,7 +105,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -122,7 +122,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_accruals() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_deleted_accruals() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -137,3 +137,15 @@ BEGIN
   ) numbered GROUP BY n / 1000;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER publish_inserted_transactions AFTER INSERT ON transactions REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT WHEN (creating() IS NOT TRUE) EXECUTE FUNCTION publish_inserted_transactions();
+CREATE OR REPLACE TRIGGER publish_updated_transactions AFTER UPDATE ON transactions
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT
+  EXECUTE FUNCTION publish_updated_transactions();
+CREATE OR REPLACE TRIGGER publish_deleted_transactions AFTER DELETE ON transactions REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_deleted_transactions();
+CREATE OR REPLACE TRIGGER publish_accruals AFTER INSERT ON yield_accruals REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_accruals();
+CREATE OR REPLACE TRIGGER publish_deleted_accruals AFTER DELETE ON yield_accruals REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_deleted_accruals();

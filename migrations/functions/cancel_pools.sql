@@ -1,4 +1,8 @@
--- As before, but only money keeps a pool: events of other kinds, and of no amount, do not.
+-- Pools that are cancelled before anything was paid into them. A payment into a cancelled pool brings it back.
+
+-- Takes a pool away into which nothing was paid. Says what became of it: cancelled (again), forbidden, submitted,
+-- not_empty, unknown (the chain); null: there is no such pool. Only money keeps a pool: events of other kinds, and of no
+-- amount, do not. The order of locks is that of all writers: the pool, totals, days, counts.
 CREATE OR REPLACE FUNCTION cancel_pool(pool uuid, caller text) RETURNS text LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -82,8 +86,8 @@ BEGIN
   END IF;
 
   BEGIN
-    INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound, members, deposit_id,
-      amount, created_at, cancelled_at)
+    INSERT INTO cancelled_pools (id, type, owner_id, account, contract_address, auto_compound,
+      members, deposit_id, amount, created_at, cancelled_at)
     VALUES (pool, gone.type, gone.owner_id, owner, gone.contract_address, gone.auto_compound,
       ARRAY(SELECT m.address::text FROM pool_members m WHERE m.pool_id = pool AND m.role = 'MEMBER' ORDER BY 1),
       deposit.id, deposit.requested_amount, gone.created_at, now());
@@ -103,3 +107,37 @@ BEGIN
     RETURN 'not_empty';
   END;
 END $$;
+
+-- Brings back those of these pools that were cancelled, as they were: with their members and the pending deposit, under
+-- the same ids. Returns how many. Only events of a pool's own contract bring it back; null: that is known already.
+CREATE OR REPLACE FUNCTION restore_pools(pools uuid[], contracts text[]) RETURNS integer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  back cancelled_pools;
+  count integer := 0;
+BEGIN
+  FOR back IN
+    DELETE FROM cancelled_pools c USING (
+      SELECT DISTINCT id, contract FROM unnest(restore_pools.pools, contracts) AS n(id, contract)) n
+    WHERE c.id = n.id AND (n.contract IS NULL OR n.contract = c.contract_address) RETURNING c.*
+  LOOP
+    INSERT INTO pools (id, type, owner_id, contract_address, auto_compound,
+      created_at, last_update)
+    VALUES (back.id, back.type, back.owner_id, back.contract_address, back.auto_compound,
+      back.created_at, now());
+    INSERT INTO pool_members (pool_id, address, role, type)
+    SELECT back.id, back.account, 'OWNER', back.type
+    UNION ALL SELECT back.id, m.address, 'MEMBER', back.type FROM unnest(back.members) AS m(address);
+    IF back.deposit_id IS NOT NULL THEN
+      INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount,
+        created_at)
+      VALUES (back.deposit_id, back.id, back.owner_id, true, 'DEPOSIT', 'PENDING', back.account, back.amount,
+        back.amount, back.created_at);
+    END IF;
+    count := count + 1;
+  END LOOP;
+  RETURN count;
+END $$;
+
+CREATE OR REPLACE TRIGGER cancelled_pools_fixed BEFORE UPDATE OF cancelled_at ON cancelled_pools
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_write('its age decides how long it is kept');

@@ -1,7 +1,7 @@
 -- Deposits that are not paid yet, whose payers told hashes. Their events have no place on the chain, and come behind
 -- what the transaction takes back of their deposits.
 
-CREATE FUNCTION publish_told() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_told() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -15,7 +15,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_told_again() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_told_again() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -30,7 +30,7 @@ BEGIN
 END $$;
 
 -- Of a deposit that was confirmed it is no news.
-CREATE FUNCTION publish_taken_back() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_taken_back() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -46,17 +46,19 @@ END $$;
 
 -- A payment ends what was told. One that a reorganisation takes back is on its way again, whoever told its hash. The
 -- name sorts behind publish_updated_transactions, whose events come first.
-CREATE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- Most updates only fill in gas.
   IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.status <> o.status) THEN
     DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM added WHERE status = 'CONFIRMED');
-    INSERT INTO submissions (transaction_id, account, hash, at, check_at)
-    SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds'
+    -- It was on the chain: only the chain can say that it will not come again.
+    INSERT INTO submissions (transaction_id, account, hash, at, check_at, known)
+    SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds', true
     FROM added r JOIN removed o ON o.id = r.id
     WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
-    ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at;
+    ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
+      sender = NULL, nonce = NULL;
     INSERT INTO outbox_staged (direction, blocks, logs, items)
     SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
     FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
@@ -69,9 +71,20 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM removed WHERE status <> 'CONFIRMED');
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER publish_told AFTER INSERT ON submissions REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_told();
+CREATE OR REPLACE TRIGGER publish_told_again AFTER UPDATE ON submissions REFERENCING NEW TABLE AS added OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_told_again();
+CREATE OR REPLACE TRIGGER publish_taken_back AFTER DELETE ON submissions REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION publish_taken_back();
+CREATE OR REPLACE TRIGGER submissions_follow AFTER UPDATE ON transactions
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_follow();
+CREATE OR REPLACE TRIGGER submissions_end AFTER DELETE ON transactions
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_end();

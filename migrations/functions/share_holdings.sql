@@ -1,7 +1,7 @@
 -- What all accounts have of a vault. Only the process that has the cursor writes holdings, so no two wait for each other.
 -- What those have lost who have no shares any more is not counted: nobody can make up for it.
 
-CREATE FUNCTION share_holdings_changed() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION share_holdings_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP IN ('INSERT', 'UPDATE') THEN
@@ -18,3 +18,10 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER share_holdings_inserted AFTER INSERT ON share_holdings
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();
+CREATE OR REPLACE TRIGGER share_holdings_updated AFTER UPDATE ON share_holdings
+  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();
+CREATE OR REPLACE TRIGGER share_holdings_deleted AFTER DELETE ON share_holdings
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION share_holdings_changed();

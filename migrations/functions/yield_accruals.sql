@@ -1,6 +1,6 @@
 -- Totals that follow from accruals. A pool's rate is that of its newest remaining accrual, read under the pool's lock.
 
-CREATE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
@@ -32,7 +32,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM FROM pools WHERE id IN (SELECT pool_id FROM removed) ORDER BY id FOR NO KEY UPDATE;
@@ -63,3 +63,8 @@ BEGIN
     yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps;
   RETURN NULL;
 END $$;
+
+CREATE OR REPLACE TRIGGER yield_accruals_inserted AFTER INSERT ON yield_accruals
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_inserted();
+CREATE OR REPLACE TRIGGER yield_accruals_deleted AFTER DELETE ON yield_accruals
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_deleted();

@@ -7,7 +7,6 @@ import { PositionsModule } from '#extensions/positions/positions.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { StartController } from './start.controller';
-import { StartService } from './start.service';
 
 /** Joins what the other features tell a caller. None of them knows it. */
 @Module({
@@ -21,6 +20,5 @@ import { StartService } from './start.service';
     UsersModule,
   ],
   controllers: [StartController],
-  providers: [StartService],
 })
 export class StartModule {}

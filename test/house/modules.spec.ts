@@ -256,7 +256,7 @@ describe('ESLint', () => {
     // Only the rule itself: the others need the types of the whole program, which takes long.
     const script = `
       import { ESLint, Linter } from 'eslint';
-      const file = 'src/features/lottery/lottery.controller.ts';
+      const file = 'src/features/lottery/lottery.service.ts';
       const { rules, plugins: { rooms } } = await new ESLint().calculateConfigForFile(file);
       const { 'no-restricted-imports': restricted, 'rooms/imports': imports } = rules;
       const config = {

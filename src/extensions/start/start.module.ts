@@ -7,6 +7,7 @@ import { PositionsModule } from '#extensions/positions/positions.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { StartController } from './start.controller';
+import { StartService } from './start.service';
 
 /** Joins what the other features tell a caller. None of them knows it. */
 @Module({
@@ -20,5 +21,6 @@ import { StartController } from './start.controller';
     UsersModule,
   ],
   controllers: [StartController],
+  providers: [StartService],
 })
 export class StartModule {}

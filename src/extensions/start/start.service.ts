@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { JsonText } from '#platform/answers/json-text';
+import { Page } from '#platform/answers/pagination';
+import { Database } from '#platform/database/database';
+import { invalidToken } from '#platform/errors/errors';
+import { ResumePlace } from '#ledger/outbox/resume-place';
+import type { Session } from '#features/access/current-user';
+import { expiryOf } from '#features/users/users.service';
+import type { StartPage } from './start.dto';
+import { LIMITS, LIST_NAMES, START, type StartRow } from './start.sql';
+
+@Injectable()
+export class StartService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError 401 if the user no longer exists */
+  async read({ userId: user, address: caller, exp, chainId }: Session): Promise<JsonText<StartPage>> {
+    const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
+    const row = await this.database.read(START, { user, caller, ...token });
+    if (!row) throw invalidToken('token_revoked');
+    const { xid, position, item, seen, otherContracts } = row;
+    const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);
+    const parts = {
+      user: row.user,
+      analytics: row.analytics,
+      draw: row.draw ?? 'null',
+      ...Object.fromEntries(LIST_NAMES.map((name) => [name, firstPage(row, name)])),
+      otherContracts: JSON.stringify(otherContracts),
+      cursor: JSON.stringify(cursor),
+    };
+    return new JsonText(
+      `{${Object.entries(parts)
+        .map(([name, text]) => `"${name}":${text}`)
+        .join()}}`,
+    );
+  }
+}
+
+function firstPage(row: StartRow, name: (typeof LIST_NAMES)[number]): string {
+  const items = new JsonText<unknown[]>(row[name]);
+  const { pagination } = new Page(items, row[`${name}Total`], { limit: LIMITS[name] });
+  return `{"data":${items.text},"pagination":${JSON.stringify(pagination)}}`;
+}

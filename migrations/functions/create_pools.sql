@@ -112,7 +112,10 @@ BEGIN
     FROM pool_members m CROSS JOIN LATERAL (VALUES (m.type::text), ('DEPOSIT')) AS k(type)
     WHERE m.pool_id = ANY(NEW.pools) AND m.indexed GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-    PERFORM refresh_streams(NEW.pools);
+    -- What refresh_streams would find: a new pool has its first deposit and nothing else.
+    INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+    SELECT n.pool, m.address, 'DEPOSIT', 'PENDING', n.deposit, n.deposit
+    FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit) JOIN pool_members m ON m.pool_id = n.pool AND m.indexed;
   END IF;
   IF placed THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
   PERFORM set_config('savings.creating', 'off', true);

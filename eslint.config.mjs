@@ -9,7 +9,7 @@ const NO_FORWARD_REF = {
 };
 
 /** From the ground up: each may import what stands before it. `test/house/modules.spec.ts` holds all of src against this. */
-const STOREYS = [
+const LAYERS = [
   'values',
   'platform',
   'ledger',
@@ -51,9 +51,9 @@ const ROOM_IMPORTS = {
   },
 };
 
-const above = (storey) => ({
-  regex: `^#(${STOREYS.slice(STOREYS.indexOf(storey) + 1).join('|')})/`,
-  message: `Imports point down: ${STOREYS.join(' < ')}.`,
+const above = (layer) => ({
+  regex: `^#(${LAYERS.slice(LAYERS.indexOf(layer) + 1).join('|')})/`,
+  message: `Imports point down: ${LAYERS.join(' < ')}.`,
 });
 
 /** `app.module.ts` names the extensions, so each can be left out by deleting its folder and its name there. */
@@ -89,13 +89,13 @@ const NO_MODULE_MOCKS = {
 };
 
 const boundaries = [
-  ...STOREYS.slice(0, -1).map((storey) =>
+  ...LAYERS.slice(0, -1).map((layer) =>
     boundary(
-      [`src/${storey}/**/*.ts`],
+      [`src/${layer}/**/*.ts`],
       [
-        above(storey),
-        ...(storey === 'features' || storey === 'extensions' ? [NOT_EXPORTED] : []),
-        ...(STOREYS.indexOf(storey) > STOREYS.indexOf('extensions') ? [NOT_OPTIONAL] : []),
+        above(layer),
+        ...(layer === 'features' || layer === 'extensions' ? [NOT_EXPORTED] : []),
+        ...(LAYERS.indexOf(layer) > LAYERS.indexOf('extensions') ? [NOT_OPTIONAL] : []),
       ],
       ['src/api/app.module.ts'],
     ),

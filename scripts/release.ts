@@ -24,7 +24,7 @@ const write = (root: string, file: string, value: unknown): void =>
 export const releasedOf = (root: string): Released => JSON.parse(read(root, RELEASED)) as Released;
 
 /**
- * Of every migration and the SQL that it reads. Not of functions and privileges, which every version applies anew.
+ * Of every migration and the SQL that it reads. Not of functions and privileges, which every version applies again.
  * @param root of the repository
  */
 export function checksumsOf(root: string): Record<string, string> {

@@ -34,7 +34,7 @@ const EXAMINING = new RegExp(
 /**
  * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named,
  * and everything of it without a block;
- * `replay` makes everything that is derived from the events anew, and ends; `set-aside` lists the events that are kept
+ * `replay` rebuilds everything that is derived from the events, and ends; `set-aside` lists the events that are kept
  * without effect, and `records` what operators did, newest first, and they end; `adapter` reports how a contract would be
  * followed, and ends.
  */

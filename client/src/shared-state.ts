@@ -5,7 +5,7 @@ import type { TokenStore } from './tokens.js';
 
 type Message = SessionMessage | { readonly kind: 'paused'; readonly pause: Pause };
 
-/** What all tabs on one service have in common, whoever has signed in: limits count by the machine. */
+/** What all tabs on one service share, whatever the account: limits count by the machine. */
 export class SharedState {
   readonly session: Session;
   readonly connection: Connection;

@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION uuid_from(at timestamptz) RETURNS uuid LANGUAGE sql I
   SELECT (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
 $$;
 
--- Others queue behind whoever waits for this lock, so it gives up soon, and tries again for a minute.
+-- Others queue behind the session that waits for this lock, so it gives up soon, and tries again for a minute.
 CREATE OR REPLACE PROCEDURE lock_transactions() LANGUAGE plpgsql AS $$
 BEGIN
   FOR attempt IN 1..60 LOOP

@@ -20,7 +20,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Whoever rewinds or replays takes over from an indexer, and ends its connection if it hangs.
+-- A rewind or replay takes over from an indexer, and ends its connection if it hangs.
 GRANT savings_indexer TO savings_operator;
 
 -- What the runbooks look for: who holds a lock, and since when; and to end it.

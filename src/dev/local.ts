@@ -276,7 +276,7 @@ function printLogs(): void {
 const tell = (step: string): void => say(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${step}`);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-// Whoever reads may go: `npm start | head`.
+// The reader may go: `npm start | head`.
 process.stdout.on('error', () => undefined);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
 main().catch((error: Error) => {

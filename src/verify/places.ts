@@ -30,7 +30,7 @@ export class Places {
 
   /**
    * Notes that a walk has moved on.
-   * @param after null: it has come to its end, and begins anew
+   * @param after null: it has come to its end, and starts over
    * @param total about how many keys there are
    */
   move(name: string, keys: number, after: string | null, first: string, total: number): void {

@@ -122,7 +122,7 @@ describe('circles in the ledger', () => {
     expect(await positions(db)).toEqual({ [SAVER]: 0n, [OTHER]: 0n, [THIRD]: 0n });
   });
 
-  it('are the first that the owner opens, whoever opens others for the pool', async () => {
+  it('are the first that the owner opens, even if others open some for the pool', async () => {
     await db.addPool(pool);
     const strange = new CircleSketch(compact(pool), [OTHER, THIRD], '7', OTHER);
     const second = new CircleSketch(compact(pool), [SAVER, OTHER], '8', SAVER);

@@ -135,7 +135,7 @@ describe('recovery to just before a mistake', () => {
       const repeated = await service.createPool(again.token, key);
       expect(repeated.id === lost.id).toBe(expected === 200);
 
-      // Whoever saw events that were taken back is told so, and gets the next ones.
+      // Clients that saw reverted events learn of it, and get the next ones.
       const resumed = await follow(again, lastEventId);
       await eventually(() => resumed.events.some(({ event }) => event === 'reload'));
       const next = await service.createPool(again.token);

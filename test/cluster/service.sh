@@ -48,7 +48,7 @@ case ${1:-} in
     [ -f "$STATE/jwt-secret" ] || (umask 077; echo "${JWT_SECRET:-$(head -c 32 /dev/urandom | base64)}" >"$STATE/jwt-secret")
     if ! alive anvil; then
       # A chain lives as long as its process, and a database belongs to one chain.
-      [ ! -f "$DEPLOYMENT" ] || fail "the chain of this database has ended: ./cluster.sh destroy, and begin anew"
+      [ ! -f "$DEPLOYMENT" ] || fail "the chain of this database has ended: ./cluster.sh destroy, and start again"
       start anvil; until_true 20 chain_answers || fail "the chain does not answer, see $STATE/anvil.log"
       (cd "$SVC" && node -e "require('./dist/src/dev/deploy.js').deployContracts('$RPC_URL')
         .then((deployment) => require('fs').writeFileSync('$DEPLOYMENT', JSON.stringify(deployment)))")

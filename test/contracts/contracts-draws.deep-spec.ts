@@ -62,7 +62,7 @@ async function winnerBy(drawId: bigint, hash: Hex): Promise<string> {
   return (ticket === 0n ? t.alice : t.bob).account.address;
 }
 
-/** The call closes the draw anew, and the block behind it picks. */
+/** The call closes the draw again, and the block behind it picks. */
 async function picksAnew(drawId: bigint): Promise<void> {
   const { blockNumber } = await t.call(t.alice, 'completeDraw', drawId);
   expect([await lastEvent(), (await draw(drawId)).pickBlock]).toEqual(['DrawClosed', blockNumber + 1n]);
@@ -193,7 +193,7 @@ describe('a chain that has EIP-2935', () => {
     expect((await draw(drawId)).winner).toBe(await winnerBy(drawId, hash));
   });
 
-  it('whoever does not like the winner cannot hide the hash by giving little gas', async () => {
+  it('a caller who does not like the winner cannot hide the hash by giving little gas', async () => {
     const { drawId, pickBlock } = await closed();
     await upTo(pickBlock + 300n);
     const { abi } = artifacts.LotteryPool;

@@ -96,7 +96,7 @@ describe('savings and draws', () => {
     expect(await t.view('totalOf', POOL)).toBe(150n);
   });
 
-  it("another one's permit and allowance pay nothing: whoever pays in is the sender", async () => {
+  it("another one's permit and allowance pay nothing: the payer is the sender", async () => {
     const signed = await permit(t.alice, 100n);
     await notAllowed(deposit(t.bob, 100n, signed));
     await approve(t.alice, 1000n);

@@ -200,7 +200,7 @@ describe('the address of the service in the document', () => {
     };
     expect([await times(named, 20), await times(named, 20)]).toEqual([1, 0]);
     expect([await times(plain, 16), await times(plain, 16)]).toEqual([16, 0]);
-    // Whoever comes with ever new names does not keep a known one out for good.
+    // Ever new names do not keep a known one out for good.
     expect([await times(plain, 17), await times(plain, 17)]).toEqual([1, 17]);
     jest.restoreAllMocks();
   });

@@ -102,3 +102,29 @@ it('every document is reached from README.md', () => {
   const alone = documents.filter((document) => !reached.has(document));
   expect(alone.filter((document) => !/^test\/vectors\//.test(document))).toEqual([]);
 });
+
+/** Words that read as if they were translated, with what to write instead. */
+const MANNERISMS: Record<string, string> = {
+  anew: 'again, rebuilt',
+  dearer: 'more expensive',
+  henceforth: 'from now on',
+  storey: 'layer',
+  storeys: 'layers',
+  thereof: 'of it',
+  whoever: 'the caller, a client, the account that …',
+};
+const withoutGenerated = (text: string): string =>
+  text.replaceAll(/<!-- (\w+): written by[^]*?<!-- end of \1 -->/g, '');
+/** What is released, or generated, and the list itself. */
+const NOT_REWRITTEN =
+  /^(migrations|queries|test\/vectors|contracts\/\w+\.sol|CHANGELOG\.md|test\/documents\/links\.spec\.ts)|\.(json|png)$/;
+
+it('documents, comments and titles of tests use plain words', () => {
+  const mannerism = new RegExp(`\\b(${Object.keys(MANNERISMS).join('|')})\\b`, 'gi');
+  const found = files
+    .filter((file) => !NOT_REWRITTEN.test(file))
+    .flatMap((file) =>
+      [...withoutGenerated(read(file)).matchAll(mannerism)].map(([word]) => [file, word.toLowerCase()]),
+    );
+  expect(found.map(([file, word]) => `${file}: ${word} (${MANNERISMS[word]})`)).toEqual([]);
+});

@@ -54,7 +54,7 @@ const OPENED = [200, undefined, undefined];
 const FULL_ADDRESS = [429, 'too_many_connections', '1'];
 const FULL_PROCESS = [503, 'busy', '1'];
 
-it('an address has so many, as the rate limits see it, and whoever else comes from it waits for a place', async () => {
+it('an address has so many, as the rate limits see it, and others from it wait for a place', async () => {
   const [a, b, c] = users;
   expect(answerOf(await follow(a, '203.0.113.1'))).toEqual(OPENED);
   expect(answerOf(await follow(a, '203.0.113.1'))).toEqual(OPENED);

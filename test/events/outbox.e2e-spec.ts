@@ -156,7 +156,7 @@ describe('what is published', () => {
     ]);
   });
 
-  it('tells what a reorganisation takes back, as it was, and then what comes anew', async () => {
+  it('tells what a reorganisation takes back, as it was, and then what comes again', async () => {
     await written.rewind(chain.blocks[0]);
     const all = (await published()) as Extract<LedgerEvent, { reverted: unknown }>[];
     const isOnItsWay = ({ topic }: LedgerEvent): boolean => topic === 'deposit.submitted';

@@ -9,7 +9,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((fi
 const read = (file: string): string => readFileSync(join(src, file), 'utf8');
 
 /** From the ground up. The entries stand on top. */
-const STOREYS = [
+const LAYERS = [
   'values',
   'platform',
   'ledger',
@@ -22,12 +22,12 @@ const STOREYS = [
   'api',
   'dev',
 ] as const;
-type Storey = (typeof STOREYS)[number];
+type Layer = (typeof LAYERS)[number];
 
 /** A room is a folder, at any depth, or an entry. */
 const roomOf = (file: string): string => (file.includes('/') ? dirname(file) : file);
-const storeyOf = (file: string): number =>
-  file.includes('/') ? STOREYS.indexOf(file.split('/')[0] as Storey) : STOREYS.length;
+const layerOf = (file: string): number =>
+  file.includes('/') ? LAYERS.indexOf(file.split('/')[0] as Layer) : LAYERS.length;
 
 interface Import {
   file: string;
@@ -78,8 +78,8 @@ function cycles(graph: Map<string, Map<string, string>>): string[][] {
 describe('the house', () => {
   it('has imports that point down only', () => {
     expect(imports.length).toBeGreaterThan(800);
-    expect(files.filter((file) => storeyOf(file) < 0)).toEqual([]);
-    const up = imports.filter(({ file, target }) => storeyOf(target) > storeyOf(file));
+    expect(files.filter((file) => layerOf(file) < 0)).toEqual([]);
+    const up = imports.filter(({ file, target }) => layerOf(target) > layerOf(file));
     expect(up.map(describeImport)).toEqual([]);
   });
 

@@ -10,13 +10,13 @@ beforeEach(async () => {
   user = await app.signIn();
 });
 
-/** What an answer is, whoever asks: without its ids and times. */
+/** What an answer is for any caller: without its ids and times. */
 interface Told {
   status: number;
   code?: string;
 }
 
-/** Sends bytes as they are, because clients of Node mend what they send. */
+/** Sends bytes as they are, because clients of Node correct what they send. */
 async function send(method: string, path: string, headers: string[], body = ''): Promise<Told> {
   const head = ['Host: x', `Authorization: Bearer ${user.token}`, 'Connection: close', ...headers];
   const text = await raw(app.port!, `${method} ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`);

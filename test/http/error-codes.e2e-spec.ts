@@ -84,7 +84,7 @@ const PRODUCERS: Partial<Record<ErrorCode, () => Promise<Pick<Response, 'status'
   outcome_unknown: () => thrown('outcome_unknown', 'POST'),
 };
 
-/** They come with the text of whoever throws them. */
+/** They come with the text of the code that throws them. */
 const OWN_TEXT: ErrorCode[] = ['bad_request', 'unauthorized', 'conflict', 'rate_limited'];
 
 describe('codes of errors', () => {

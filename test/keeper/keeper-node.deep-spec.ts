@@ -53,7 +53,7 @@ describe('a node that takes no transaction', () => {
     expect(await transactions()).toBe(1);
   });
 
-  it('or that loses it gets it again as it was, when a dearer one is beyond the budget', async () => {
+  it('or that loses it gets it again as it was, when a more expensive one is beyond the budget', async () => {
     const { round } = keeper({ RPC_URL: proxy.url, KEEPER_BUDGET: '0.003' });
     await withoutMining(async () => {
       expect(await round()).toBe('sending');

@@ -107,7 +107,7 @@ describe('the database refuses what totals would not follow', () => {
   });
 });
 
-it('whoever repairs derived data cannot change an address', async () => {
+it('repairing derived data cannot change an address', async () => {
   await expect(
     app.sql(`${REPAIRING}; UPDATE users SET address = '0x${'9'.repeat(40)}'`),
   ).rejects.toMatchObject({ code: '23001' });

@@ -17,7 +17,7 @@ const newIp = (): string => `203.0.113.${++lastIp}`;
 const get = (url: string, ip: string, as?: { token: string }): Promise<Response> => app.send({ url, ip, as });
 const post = (url: string, ip: string, as?: { token: string }): Promise<Response> =>
   app.send({ method: 'POST', url, ip, as });
-/** Whoever it was, the address has nothing left. */
+/** The address has nothing left. */
 async function exhaust(ip: string, requests: number, url = '/auth/nonce'): Promise<void> {
   for (let i = 0; i < requests; i++) await get(url, ip);
   expect((await get(url, ip)).status).toBe(429);

@@ -77,7 +77,7 @@ describe('what the caller can take out of draws', () => {
     }
   });
 
-  it('a refund goes to whoever paid in, once', async () => {
+  it('a refund goes to the payer, once', async () => {
     await addDraw(app, 1, { status: 'CANCELLED' });
     await addEntry(app, 1, me.address, [0, 7, 0]);
     expect(await codeOf(call('refund', 1))).toEqual([200, 'refund']);

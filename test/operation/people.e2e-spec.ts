@@ -193,7 +193,7 @@ describe('DELETE /users/me', () => {
     expect((await app.get('/webhooks', again)).body.data).toEqual([]);
   });
 
-  it('leaves nothing of who has no pool, and lets the address begin anew meanwhile', async () => {
+  it('leaves nothing of who has no pool, and lets the address start over meanwhile', async () => {
     const other = await app.signIn();
     const user = await app.signIn();
     const invited = await app.createPool(other, { type: 'cooperative', members: [user.address] });

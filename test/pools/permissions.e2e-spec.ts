@@ -116,7 +116,7 @@ describe('a contract that is one pool', () => {
     ['DELETE /pools/{pool}/membership', 403],
   ];
 
-  it('is open to everybody who has something in it, whoever made it, and to no other', async () => {
+  it('is open to everybody who has something in it, and to no other', async () => {
     const { id, depositId } = await app.createPool(people.stranger, { type: 'cooperative' });
     const path = (endpoint: string): Pick<Request, 'method' | 'url'> => {
       const [method, url] = endpoint

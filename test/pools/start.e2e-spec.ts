@@ -202,7 +202,7 @@ describe('the events that follow', () => {
     await until(() => poolsOf(query).includes(behind));
   });
 
-  it('begin anew at a place that this service did not make, or whose rows a failover lost', async () => {
+  it('start over at a place that this service did not make, or whose rows a failover lost', async () => {
     const { first, old } = await seenAhead();
     await end(old);
     await readable(app);

@@ -113,7 +113,7 @@ describe('events', () => {
 
   it.each([
     ['files keep transaction ids', async () => undefined],
-    ['a dump in a server that counts its transactions anew', fromOldServer],
+    ['a dump in a server that counts its transactions from the start', fromOldServer],
   ])('consumers get what they had not handled, once, and then what is new: %s', async (_, age) => {
     await publish(app, 'a', 'b', 'c');
     await publish(app, 'd');

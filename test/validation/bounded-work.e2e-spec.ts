@@ -117,7 +117,7 @@ describe('the work for many listeners is divided:', () => {
     sessionId: user.user.id,
   });
 
-  it('an event is written out once, whoever gets it', () => {
+  it('an event is written out once for all receivers', () => {
     let times = 0;
     const events = ['1', '2', '3'].map((id) => ({
       ...{ id, topic: 'deposit.confirmed', poolId: pool },

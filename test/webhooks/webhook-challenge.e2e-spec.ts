@@ -135,7 +135,7 @@ it('a process that is killed takes just one try with it, and nobody else sends t
   expect(target.challenges).toHaveLength(2);
 });
 
-it('a host that does not answer gets ten in a minute, whoever names it, and nothing by POST /pools', async () => {
+it('a host that does not answer gets ten in a minute from all users together, and nothing by POST /pools', async () => {
   target.answerChallenge = (response) => response.writeHead(404).end();
   // This minute does not end.
   const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);

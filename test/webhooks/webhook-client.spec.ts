@@ -220,7 +220,7 @@ describe('a private address', () => {
       return this;
     });
     let asked = 0;
-    // Public for the check, private for whoever would ask again.
+    // Public for the check, private for a second look-up.
     jest
       .spyOn(resolver, 'resolve4')
       .mockImplementation(() => Promise.resolve(asked++ % 2 === 0 ? ['93.184.216.34'] : ['127.0.0.1']));

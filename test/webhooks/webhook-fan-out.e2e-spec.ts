@@ -428,7 +428,7 @@ describe('a webhook with much that waits', () => {
     expect(await reloads()).toHaveLength(1);
   });
 
-  it('that is deleted and made anew begins with nothing, and gets nothing of before', async () => {
+  it('starts empty when recreated, and gets nothing of before', async () => {
     await fill(1, 1100);
     await app.sql('DELETE FROM webhooks WHERE id = $1', [webhook]);
     webhook = await webhookOf(owner);

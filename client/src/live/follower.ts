@@ -81,7 +81,7 @@ export class Follower implements Observable<FollowState> {
     this.stops.push(() => clearInterval(looks));
     this.present.abort();
     this.enter();
-    // A store that has no token will have none for this follower: who signs in later follows anew.
+    // A store that has no token will have none for this follower: a later sign-in starts a new follower.
     void session.ready.then(() => void (session.state.signedIn || this.end()));
   }
 

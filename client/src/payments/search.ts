@@ -82,7 +82,7 @@ export async function sameCallSince(
 }
 
 /**
- * The transaction that paid an announced deposit, whoever sent it, and in whatever it was wrapped: the contract's event
+ * The transaction that paid an announced deposit, from any sender and in any wrapping: the contract's event
  * has the deposit's id.
  */
 export async function depositOf(

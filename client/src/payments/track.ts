@@ -167,7 +167,7 @@ class TransactionTracker {
 
   private async note(trace: PaymentTrace): Promise<void> {
     this.trace = trace;
-    // A look that was under way when the payment was left. Whoever resumes it looks again.
+    // A look that was under way when the payment was left; resuming it looks again.
     if (this.options.signal?.aborted) return;
     await this.options.onFound?.({ hash: this.hash, trace, attention: this.attention });
   }

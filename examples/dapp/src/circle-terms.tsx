@@ -180,7 +180,7 @@ function coverText(paid: Read, locked: Read, members: number, token: Token): str
   if (rounds >= BigInt(members)) return 'It pays for everyone who does not pay, in every round.';
   const covers =
     rounds === 0n
-      ? 'It pays for nobody: whoever does not pay ends the circle.'
+      ? 'It pays for nobody: a member who does not pay ends the circle.'
       : `It pays for ${rounds === 1n ? 'one round that somebody does' : `${rounds} rounds that somebody does`} not pay; one more, and the circle ends.`;
   return `${covers} ${withSymbol(paid.units * BigInt(members), token)} would cover everything.`;
 }

@@ -91,7 +91,7 @@ export function serveDocs(
   { SIWE_DOMAINS: domains, CHAIN_ID: chainId, PUBLIC_URL: publicUrl, RATE_LIMIT_GENERAL: limit }: Environment,
 ): void {
   const fastify = app.getHttpAdapter().getInstance();
-  // Each counts for itself: whoever reads the page has all requests to the API left.
+  // Each counts for itself: readers of the page have all requests to the API left.
   const ownLimit = { config: { throttle: { general: { limit } } } };
   const serve = (url: string, asset: Asset, headers: Record<string, string>): unknown =>
     fastify.get(url, ownLimit, (_request, reply) => asset.send(reply.headers(headers)));

@@ -111,7 +111,7 @@ export class CallsService {
   /**
    * For members and for everyone with money in the pool: people who have left, or paid in from outside.
    *
-   * Whoever was paid a moment ago may ask before the indexer has seen it. So nothing is refused before the indexer has
+   * An account that was just paid may ask before the indexer has seen it. So nothing is refused before the indexer has
    * looked at the chain's head since: the second time that it does so, it began after the request. If it does not look
    * in time, or the ledger is behind, the chain decides.
    */

@@ -61,7 +61,7 @@ async function exportAll(client: Client, address: string): Promise<object> {
   return { rows: count };
 }
 
-/** Goes on with the deletions of others too: whoever comes first does. */
+/** Continues the deletions of others too: any process may. */
 async function deleteAll(client: Client, address: string): Promise<object> {
   const [{ stays }] = await run(client, DELETE_ACCOUNT, { address });
   for (let done = 1; done > 0;) [{ done }] = await run(client, GO_ON_DELETING, STEP);

@@ -9,7 +9,7 @@ export const DELETE_ACCOUNT = statement<{ address: string }, { stays: boolean }>
 );
 
 /**
- * A small step of one of the deletions that are not complete; 0 when none is left. A step is few pools, because whoever
+ * A small step of one of the deletions that are not complete; 0 when none is left. A step is few pools, because anything that
  * makes a pool meanwhile waits for its totals.
  */
 export const GO_ON_DELETING = statement<{ answers: number; memberships: number }, { done: number }>(

@@ -219,7 +219,7 @@ export const bodyOf = ({
     ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
     : event;
 
-/** Asks whoever has named the URL to repeat a text. */
+/** Asks the server at the URL to repeat a text. */
 export const challengeOf = (id: string, challenge: string): string =>
   JSON.stringify({ id, topic: 'challenge', occurredAt: new Date().toISOString(), challenge });
 

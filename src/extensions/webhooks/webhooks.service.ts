@@ -80,7 +80,7 @@ const within = ({ page, limit }: PageQuery): { skip: number; take: number } => (
 
 /**
  * Requests of a user wait for each other here, so none counts what another is about to add.
- * @throws ApiError 401 if the session has ended meanwhile: whoever ends all sessions then sees all webhooks
+ * @throws ApiError 401 if the session has ended meanwhile: ending all sessions then shows all webhooks
  */
 async function lockUser(manager: EntityManager, { userId, generation }: Session): Promise<void> {
   const user = await manager.findOne(User, {

@@ -20,7 +20,7 @@ export class User {
   @Column({ type: 'integer', name: 'session_generation', default: 0 })
   sessionGeneration: number;
 
-  /** The next sign-in ends it, and begins anew. */
+  /** The next sign-in ends it, and starts over. */
   @Column({
     type: 'boolean',
     name: 'has_left',

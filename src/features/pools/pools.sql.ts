@@ -36,7 +36,7 @@ interface ListParameters {
   limit: number;
 }
 
-/** The caller's memberships that are looked up: few, whoever makes the caller a member of how many pools. */
+/** The caller's memberships that are looked up: few, however many pools others make the caller a member of. */
 export const NOT_INDEXED = (m: string): string =>
   `NOT ${m}.indexed AND ${m}.role = 'MEMBER' AND ${m}.address = :caller`;
 
@@ -100,7 +100,7 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
 
 /**
  * SQL: whether the address may read the pool: as its owner, a member or, of a contract that is one pool, as one who has
- * something in it. Whoever asks first makes such a pool, and owns no more of it than others do.
+ * something in it. The first caller creates such a pool, and owns no more of it than others do.
  */
 export const isReader = (pool: string, address: string): string => `(
   EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})

@@ -84,7 +84,7 @@ export class TransactionsService {
   }
 
   /**
-   * Notes that the caller has sent the payment of the deposit. Whoever is late, with a deposit that is on the chain
+   * Notes that the caller has sent the payment of the deposit. A late caller, with a deposit that is on the chain
    * already, changes nothing.
    * @throws ApiError 404 for an unknown transaction, 403 when another account is to pay it
    */

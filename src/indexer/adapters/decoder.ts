@@ -78,7 +78,7 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
       if (!happening) return eventOf(log, time, contract, seq, { kind: NOTHING }, 'reference');
       return checked(eventOf(log, time, contract, seq, happening, adapter.poolsBy));
     } catch (error) {
-      // Whoever can make one such event can make many.
+      // An account that can make one such event can make many.
       if (!logged.has(adapted))
         logger.error(`${place} failed at an event of ${log.transactionHash}: ${(error as Error).message}`);
       logged.add(adapted);

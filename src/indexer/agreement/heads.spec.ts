@@ -109,7 +109,7 @@ describe('heads', () => {
     expect(judgeHeads([failed, ahead], 1)).toMatchObject({ upTo: 100, best: 100 });
   });
 
-  it('say how far the chain may go, whoever has read what', async () => {
+  it('say how far the chain may go, whichever endpoint has read what', async () => {
     // The first was down and catches up: what was read meanwhile is not behind the chain.
     const [behind, ahead] = [await endpoint('a', 100), await endpoint('b', 900)];
     expect(judgeHeads([behind, ahead], 1)).toMatchObject({ reader: behind, best: 100, highest: 900 });

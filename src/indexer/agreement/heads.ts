@@ -12,7 +12,7 @@ export interface Heads {
   upTo: number;
   /** The best head that is believed. */
   best: number;
-  /** The highest head, whoever has it, but for those that are not believed. */
+  /** The highest head of any endpoint, but for those that are not believed. */
   highest: number;
   /** How far blocks are safe and final. */
   marks: Marks;
@@ -32,7 +32,7 @@ export function judgeHeads(all: WatchedEndpoint[], agree: number): Heads | undef
   // Nor does a head count against others while its endpoint cannot show its blocks.
   const shown = believed.filter(({ state, resting }) => state !== 'failing' || !resting);
   const [mark] = shown.length > 0 ? descending(shown) : [highest];
-  // Whoever alone is ahead may have made it up: a head counts when two have it.
+  // A single endpoint may have made its head up: a head counts when two have it.
   const moving = believed.filter((each) => !each.standsStill(mark));
   const heads = descending(moving);
   const best = heads[Math.min(Math.max(agree, 2), heads.length) - 1];

@@ -5,7 +5,7 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 const TAGS: Tag[] = ['safe', 'finalized'];
 
 /**
- * How far blocks are safe and final by what endpoints said last. As with heads, whoever alone is ahead may have made it
+ * How far blocks are safe and final by what endpoints said last. As with heads, a single endpoint may have made it
  * up: a block counts when two call it so, or as many as have to agree. One that says nothing vouches for nothing.
  */
 export function judgeMarks(believed: Pick<WatchedEndpoint, 'tagged'>[], agree: number): Marks {

@@ -11,7 +11,7 @@ export const DUE = `
   LEFT JOIN LATERAL (SELECT block_number FROM share_prices WHERE vault = k.vault ORDER BY day DESC LIMIT 1) s ON true
   WHERE s.block_number IS DISTINCT FROM b.number ORDER BY s.block_number NULLS FIRST, k.vault LIMIT $1`;
 
-/** Whoever takes blocks back has the cursor first. */
+/** A reorganisation locks the cursor first. */
 export const HOLD_CURSOR = 'SELECT FROM chain_cursor FOR SHARE';
 
 /** The newest price of a day, if the block is still the ledger's. Parameters: number and hash of the block, vaults, prices. */

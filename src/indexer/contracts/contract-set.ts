@@ -160,7 +160,7 @@ async function mayCome(client: Client, { type, address }: Followed): Promise<voi
   const first = await firstEvent(client, address);
   if (first === undefined) return;
   throw new WrongChain(
-    `POOL_CONTRACTS has ${type}=${address} anew, whose events are in the ledger as those of another type. Take them ` +
+    `POOL_CONTRACTS has ${type}=${address} again, whose events are in the ledger as those of another type. Take them ` +
       `back first: rewind --contract ${address} --to ${first - 1}`,
   );
 }

@@ -30,7 +30,7 @@ export const readContractFacts = async (
 
 /**
  * The contracts at whose addresses there is nothing: an endpoint says so, and none of the others has code there. Such a
- * contract would be followed as one without events, and whoever pays it loses the money.
+ * contract would be followed as one without events, and payers lose their money.
  */
 export async function contractsWithoutCode(
   endpoints: WatchedEndpoint[],

@@ -83,7 +83,7 @@ describe('ranges that are read ahead', () => {
     return at;
   }
 
-  /** Takes the next ranges anew, none of which is answered yet. */
+  /** Takes the next ranges again, none of which is answered yet. */
   async function begin(at: Block): Promise<() => Promise<Reading>> {
     ahead.clear();
     asked = [];

@@ -21,7 +21,7 @@ export function circlesOf(events: OfCircle[]): CircleKey[] {
 }
 
 /**
- * Makes circles anew from all their applied events, which have to be in chain_events already. A circle has at most 32
+ * Rebuilds circles from all their applied events, which have to be in chain_events already. A circle has at most 32
  * members and rounds, and so few events that nothing has to be added up on the way, or taken back.
  */
 export async function makeCircles(client: Client, circles: CircleKey[]): Promise<void> {
@@ -31,7 +31,7 @@ export async function makeCircles(client: Client, circles: CircleKey[]): Promise
   await client.query(sql.MAKE_CIRCLES, keys);
 }
 
-/** Makes the circles of pools anew, by whatever is stored of them and by their events. */
+/** Rebuilds the circles of pools, by what is stored of them and by their events. */
 export async function makeCirclesOf(client: Client, pools: string[]): Promise<void> {
   const { rows } = await client.query<CircleKey>(sql.CIRCLES_OF_POOLS, [pools]);
   await makeCircles(client, rows);

@@ -47,7 +47,7 @@ it('holds nobody up without a number', async () => {
   expect(now()).toBe(0);
 });
 
-it('lets the reader go first, whoever came before', async () => {
+it('lets the reader go first, whatever came before', async () => {
   const { sent, ask } = budget(5);
   await Promise.all([ask(5, 'other'), ask(5, 'other'), ask(5, 'other'), ask(5), ask(5)]);
   expect(sent.map(({ turn }) => turn)).toEqual(['other', 'reading', 'reading', 'other', 'other']);
@@ -80,7 +80,7 @@ describe.each([undefined, 10])('that wants to be left alone (%s a second)', (per
     expect(of.restMs).toBe(0);
   });
 
-  it('is not asked by whoever cannot wait that long', async () => {
+  it('is not asked for what cannot wait that long', async () => {
     const { of, sent, ask, later } = budget(perSecond);
     of.rest(5001);
     await expect(ask(1)).rejects.toThrow(Resting);

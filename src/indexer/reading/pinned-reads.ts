@@ -22,7 +22,7 @@ type Found = Pick<BlockBatch, 'counts'> & { logs: RawLog[] };
  * have the hash of their block either way.
  */
 export class PinnedReads {
-  /** @param hashes of the endpoint, whoever reads there */
+  /** @param hashes of the endpoint */
   constructor(
     private readonly ask: (calls: Call[]) => Promise<unknown[]>,
     private readonly hashes: Hashes,

@@ -223,7 +223,7 @@ describe('Rpc', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('leaves an endpoint alone that wants to be for longer than anybody waits, whoever asks', async () => {
+  it('leaves an endpoint alone that wants to be for longer than anybody waits', async () => {
     jest.spyOn(performance, 'now').mockReturnValue(1e9);
     replies = [busy(429, '61')];
     const asked = [rpc.call('a'), rpc.settled([['b', []]], 59_000, 'reading')];

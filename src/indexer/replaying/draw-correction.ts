@@ -11,7 +11,7 @@ import * as sql from './draws.sql';
 
 /** Events of draws that are decided, and written if they are wrong, at a time. */
 const EVENTS_AT_ONCE = 10_000;
-/** Draws that are made anew at a time, beside what is stored of them. */
+/** Draws that are rebuilt at a time, beside what is stored of them. */
 const DRAWS_AT_ONCE = 50;
 
 const NO_POOLS = new Map<string, PoolState>();
@@ -26,9 +26,9 @@ interface Piece {
   changed: Replayed[];
 }
 
-/** Makes draws anew from their events, beside what is stored, and writes those that differ. */
+/** Rebuilds draws from their events, beside what is stored, and writes those that differ. */
 export class DrawCorrection {
-  /** Events without a pool, those of them whose outcome was wrong, and draws that were made anew. */
+  /** Events without a pool, those of them whose outcome was wrong, and draws that were rebuilt. */
   events = 0;
   outcomes = 0;
   corrected = 0;

@@ -15,7 +15,7 @@ import type { Kind } from '#ledger/adapters/happening';
 import { LOTTERIES } from './events.sql';
 import type { Row } from './ordered-rows';
 
-/** Not by the settings: those of whoever runs a replay may name others, or none. */
+/** Not by the settings: a replay may run with others, or none. */
 export async function readLotteries(client: Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ address: string }>(LOTTERIES, [TYPE_WITH_DRAWS]);
   return new Set(rows.map(({ address }) => address));

@@ -16,7 +16,7 @@ const EVENT = `pool_id::text, concat_ws(' ', block_number, log_index, date_part(
   ${optional('place')}, ${optional('shares')}), reason`;
 
 /**
- * The lotteries: contracts that are followed as such, or were when one of their draws was opened. Whoever follows one no
+ * The lotteries: contracts that are followed as such, or were when one of their draws was opened. An installation that follows one no
  * longer keeps its draws, as pools are kept. Parameter: their type.
  */
 export const LOTTERIES = `

@@ -1,6 +1,6 @@
 import { MOVES_MONEY } from '#indexer/reading/money';
 
-/** The statements that make the names of pools anew from the events. Parameter of each: the last block in effect. */
+/** The statements that rebuild the names of pools from the events. Parameter of each: the last block in effect. */
 
 /** SQL: whether row `n` has the number of a pool, or a name that has had money: other events open no such pool. */
 const HAD_MONEY = (n: string, name: string): string => `(${n}.${name} NOT LIKE '0x%' OR EXISTS (SELECT FROM (

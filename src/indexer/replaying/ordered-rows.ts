@@ -78,7 +78,7 @@ export class OrderedRows {
     ({ rows: this.rows } = await (this.coming ?? this.fetch()));
     this.at = 0;
     this.coming = this.rows.length > 0 ? this.fetch() : Promise.resolve({ rows: [] });
-    // Whoever waits for it gets the error; nobody may, after another query has failed.
+    // A caller that waits for it gets the error; nobody may, after another query has failed.
     this.coming.catch(() => undefined);
     return this.rows.length > 0;
   }

@@ -26,13 +26,13 @@ const WRITTEN_AT_ONCE = 5000;
 const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
-/** Makes pools that are wrong anew from their events: some in a transaction, so that locks are short. */
+/** Rebuilds pools that are wrong from their events: some in a transaction, so that locks are short. */
 export class PoolCorrection {
   private group: WrongPool[] = [];
   private events = 0;
   /** Pools of which another pool holds a row, or of which the database refused something. */
   private readonly later: WrongPool[] = [];
-  /** Pools that were made anew. */
+  /** Pools that were rebuilt. */
   corrected = 0;
   /** Pools that stay as they were, and why. */
   readonly refused: string[] = [];

@@ -10,7 +10,7 @@ import {
 } from '#indexer/ledger/positions';
 import { toJson } from '#indexer/ledger/position-rows';
 
-/** More accounts of one pool are not held in memory: what is stored of it counts as wrong, and is made anew. */
+/** More accounts of one pool are not held in memory: what is stored of it counts as wrong, and is rebuilt. */
 const MOST_ACCOUNTS = 100_000;
 
 /** The columns as POSITIONS, WEIGHTS and RATES join them. */

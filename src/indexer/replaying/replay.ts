@@ -18,7 +18,7 @@ import { ShareCorrection } from './share-correction';
 export interface ReplayReport {
   events: number;
   seconds: number;
-  /** Rows or pools that were made anew, by what they are; only those that differed. */
+  /** Rows or pools that were rebuilt, by what they are; only those that differed. */
   corrected: Record<string, number>;
   /** Pools and draws that the database refuses to have corrected, with its reasons. */
   refused: string[];
@@ -40,7 +40,7 @@ const WORK_MEM = '64MB';
 const TOLD_MS = 5000;
 
 /**
- * Makes everything that is derived from the chain's events anew, by the rules of this version, without a node, and writes
+ * Rebuilds everything that is derived from the chain's events, by the rules of this version, without a node, and writes
  * what differs from what is stored. It runs beside the service: what it compares it reads from snapshots, without locks,
  * and what it corrects it makes again under the cursor's lock, some pools in a transaction. So it may be ended at any
  * time, and run again.

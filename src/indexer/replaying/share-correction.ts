@@ -34,7 +34,7 @@ const keyOf = ({ blockNumber, logIndex }: ChainEvent): string => `${blockNumber}
 const isSecond = ({ logIndex }: ChainEvent): boolean => logIndex >= MAX_LOGS;
 
 /**
- * Makes anew what the logs of vaults have become, vault by vault in the order of the chain: the parts of what was paid out,
+ * Rebuilds what the logs of vaults have become, vault by vault in the order of the chain: the parts of what was paid out,
  * what shares have cost that were given, and the holdings. What is made stands beside what is stored, in a table of the
  * session.
  */

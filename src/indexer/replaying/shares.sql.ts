@@ -1,6 +1,6 @@
 import { MAX_LOGS } from '#indexer/reading/raw-chain';
 
-/** The statements by which a replay makes what the logs of vaults have become anew. */
+/** The statements by which a replay rebuilds what the logs of vaults have become. */
 
 /** Row: vault. */
 export const VAULTS = `

@@ -59,7 +59,7 @@ describe("the indexer's own port", () => {
     });
     const health = async (): Promise<unknown[]> => {
       const { status } = await get('/health');
-      // A restart mends nothing of this.
+      // A restart repairs nothing of this.
       expect((await get('/health/live')).status).toBe(200);
       return [status, telemetry.state];
     };

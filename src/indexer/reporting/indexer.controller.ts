@@ -26,7 +26,7 @@ export class IndexerController {
     return { status: state, ...heights, ...speed, ...apart, reason };
   }
 
-  /** Always 200: a restart mends nothing that the indexer could find wrong. */
+  /** Always 200: a restart repairs nothing that the indexer could find wrong. */
   @Get('health/live')
   live(): object {
     return { status: 'alive' };

@@ -56,7 +56,7 @@ describe('progress', () => {
     expect(progress.speed).toEqual({ blocksPerSecond: 1, eventsPerSecond: 0.5, secondsLeft: 90 });
   });
 
-  it('starts anew where a reorganisation has taken blocks back', () => {
+  it('starts over where a reorganisation has taken blocks back', () => {
     progress.start(100, 200);
     after(1, 190, 200, 5);
     after(1, 150, 201, 3);

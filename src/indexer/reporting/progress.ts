@@ -32,7 +32,7 @@ export class Progress {
     this.samples = [{ at: this.now(), cursor, head, events: 0 }];
   }
 
-  /** It begins anew where blocks were taken back. @param events that were applied since the last call */
+  /** It starts over where blocks were taken back. @param events that were applied since the last call */
   moved(cursor: number, head: number, events: number): void {
     if (cursor < (this.samples.at(-1)?.cursor ?? 0)) return this.start(cursor, head);
     this.events += events;

@@ -54,7 +54,7 @@ export class SyncState {
     this.bestAt = this.now();
   }
 
-  /** Whoever had the best head cannot show its blocks: the next head counts, even if it is lower. */
+  /** The endpoint with the best head cannot show its blocks: the next head counts, even if it is lower. */
   forgetBest(): void {
     this.bestAt = -Infinity;
   }

@@ -25,7 +25,7 @@ const SEQ = ['function seq() view returns (uint64)'] as const;
 /** What the indexer needs from a contract. Any contract that has all of this can be used. */
 export const contractAbi = parseAbi([...POOL_EVENTS, ...DRAW_EVENTS, ...SEQ]);
 
-/** What the reference contracts offer to whoever saves, with the errors they revert with. */
+/** What the reference contracts offer to savers, with the errors they revert with. */
 const SAVING = [
   'function token() view returns (address)',
   'function minimumDeposit() view returns (uint256)',

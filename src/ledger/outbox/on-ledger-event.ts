@@ -7,7 +7,7 @@ const LEDGER_EVENT_HANDLER = 'ledger event handler';
 export interface ConsumerOptions {
   /**
    * The database stores the handler's progress under this name, for all processes together. A new name is a new
-   * consumer, which starts anew.
+   * consumer, which starts over.
    */
   consumer: string;
   /** Where a consumer starts that is new to the database; `beginning` is the oldest event still kept (seven days). */

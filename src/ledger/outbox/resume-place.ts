@@ -18,7 +18,7 @@ export interface SeenRows {
 const PLACE = /^([0-9a-f-]{30})(?:~([0-9a-f.]+))?$/;
 
 /**
- * From where a client goes on: after a cursor, but without some rows behind it, which it knows already. Whoever reads
+ * From where a client goes on: after a cursor, but without some rows behind it, which it knows already. A reader of
  * tables and cursor in one statement may see rows that readers do not get yet, because an older transaction still
  * writes. As text it is the cursor, then `~` and the rows, if there are any, in hexadecimal digits: for each by how much its
  * xid is greater than that of the row before, and its position.

@@ -53,7 +53,7 @@ describe('MemoryCounter', () => {
     expect(counter.size).toBeLessThan(2 * CAP + 8_193 + 256);
   });
 
-  it('leaves those who were there before their count, and whoever comes later one of their own', () => {
+  it('leaves those who were there before their count, and later ones one of their own', () => {
     const before = '2a00:1:2:3::1';
     const sameProvider = '2001:db8:ffff:1::1';
     expect([count(before, 99).hits, count(sameProvider, 40).hits]).toEqual([99, 40]);
@@ -152,7 +152,7 @@ describe('MemoryCounter', () => {
     expect(counter.size).toBe(20_000);
   });
 
-  it('does not let a client begin anew by filling the memory, nor by emptying it', () => {
+  it('does not let a client start over by filling the memory, nor by emptying it', () => {
     const client = '2001:db8:aaaa:1::1';
     const other = '2a00:5:5:5::1';
     count(client, 150);

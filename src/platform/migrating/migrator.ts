@@ -69,7 +69,7 @@ export class Migrator {
     });
   }
 
-  /** Gives the roles their rights anew: those that exist by now, to the tables as they are. */
+  /** Grants the roles their rights again: those that exist by now, to the tables as they are. */
   grant(): Promise<void> {
     return this.alone(async (runner) => {
       await runner.query(privileges());

@@ -33,7 +33,7 @@ const REST_MS = 1000;
 
 /**
  * Lets few pieces of work run at once: in turn over those for whom they are, and one for each of them at a time, so that
- * whoever brings many waits only for his own. After a piece its place rests as long as the piece took. So on a busy
+ * a caller with many waits only for its own. After a piece its place rests as long as the piece took. So on a busy
  * machine the work steps back, and never takes more than half the time of its places.
  */
 export class FairTurns {

@@ -43,7 +43,7 @@ export class Findings {
   private readonly notChecked = new Set<string>();
   private readonly completeness = new Map<string, string>();
   private readonly start = Date.now();
-  /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived anew of these until a person has decided. */
+  /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived of these until a person has decided. */
   private readonly disputed = new Set<string>();
   /** Repaired differences by table. */
   readonly mended: Record<string, number> = {};

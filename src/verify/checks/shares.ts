@@ -36,7 +36,7 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const [clear, doubtful] = [true, false].map((is) =>
     found.share_holdings.filter((each) => isClear(each) === is),
   );
-  // The events are never repaired: `replay` makes the parts of a payout anew.
+  // The events are never repaired: `replay` rebuilds the parts of a payout.
   findings.doubt(
     wrong.map(({ id, column, kept, recount, pools }) => ({
       kind: `chain_events.${column}`,

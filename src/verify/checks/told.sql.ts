@@ -99,7 +99,7 @@ export const TAKE_APPLIED = `
   )
   SELECT block_number AS block, log_index AS index FROM looked ORDER BY block_number DESC, log_index DESC LIMIT 1`;
 
-/** Events come at least once, so one that was told too often is no fault: a row that was put back by hand is told anew. */
+/** Events come at least once, so one that was told too often is no fault: a row that was put back by hand is published again. */
 const differ = (told: string, applied: string): string =>
   `(${told} < ${applied} OR ${applied} = 0 AND ${told} > 0)`;
 

@@ -82,7 +82,7 @@ const storage = (): { getItem: () => string | null; setItem: (_: string, text: s
   let kept: string | null = null;
   return { getItem: () => kept, setItem: (_, text) => void (kept = text) };
 };
-/** Another tab, or a page that was loaded anew: the same session and store. */
+/** Another tab, or a reloaded page: the same session and store. */
 const elsewhere = (payments = store): SavingsClient => bench.client({ payments, tokens: client.tokens });
 const failed = (error: unknown): unknown => error;
 const kept = async (): Promise<Payment> => (await client.payments.list())[0];

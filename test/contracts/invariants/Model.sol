@@ -197,7 +197,7 @@ contract Model {
         } else if (kind == LotteryPool.DrawClosed.selector) {
             bool again = status == LotteryPool.Status.DRAWING;
             if (!again && status != LotteryPool.Status.ACTIVE) _fail("closed what is not open");
-            if (again && block.number <= draw.closedAt + 257) _fail("closed anew while a winner can be picked");
+            if (again && block.number <= draw.closedAt + 257) _fail("closed again while a winner can be picked");
             if (block.timestamp < draw.drawTime) _fail("closed before its time");
             if (draw.tickets == 0) _fail("closed without tickets");
             (draw.status, draw.closedAt) = (LotteryPool.Status.DRAWING, block.number);

@@ -35,7 +35,7 @@ SavingsPool: two deposits in one pool at once
 + poolIds[i] < poolIds[i - 1]
 SavingsPool: yield that is paid in again without consent
 - if (found.place == 0) return 0;
-SavingsPool: yield that is paid in again for whoever sends the call
+SavingsPool: yield that is paid in again for the sender of the call
 - _credit(poolIds[i], COMPOUNDED, accounts[i], 
 + _credit(poolIds[i], COMPOUNDED, msg.sender, 
 SavingsPool: yield that is paid out as well as in again

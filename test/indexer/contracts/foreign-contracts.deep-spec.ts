@@ -126,7 +126,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     ],
     ['block_number', 'block_number = block_number + 1', 'pool_names.block_number'],
     ['log_index', 'log_index = log_index + 1', 'pool_names.block_number'],
-  ])('name a wrong %s of a name, and a replay makes it anew', async (_, change, kind) => {
+  ])('name a wrong %s of a name, and a replay rebuilds it', async (_, change, kind) => {
     await bench.sql(`INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
       SELECT gen_random_uuid(), 'lottery', id, '0x${'dd'.repeat(20)}', now(), now() FROM users LIMIT 1`);
     const before = await bench.state();

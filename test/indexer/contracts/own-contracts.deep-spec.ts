@@ -259,7 +259,7 @@ describe('a contract that is one pool', () => {
     expect(await operators.verified()).toEqual([]);
   });
 
-  it.each(['shares', 'cost'])('has the %s of a vault made anew where their sum is wrong', async (column) => {
+  it.each(['shares', 'cost'])('has the %s of a vault rebuilt where their sum is wrong', async (column) => {
     const before = await bench.state();
     await bench.sql(`UPDATE share_totals SET ${column} = ${column} + 1`);
     expect(await operators.verified(true)).toEqual([

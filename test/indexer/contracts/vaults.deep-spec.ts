@@ -311,7 +311,7 @@ describe.each([
     expect(await operators.verified()).toEqual([]);
   });
 
-  it('are split anew by a replay, with all that follows', async () => {
+  it('are split again by a replay, with all that follows', async () => {
     const before = await bench.state();
     const wrong = async (): Promise<void> => expect(await bench.state()).not.toEqual(before);
     const [sale] = await bench.sql<Record<'block_number' | 'log_index' | 'yield_id', string>>(

@@ -60,7 +60,7 @@ class Indexers {
     private readonly start: () => IndexerProcess,
   ) {}
 
-  /** All anew, so that none remembers which endpoints failed or which contracts there were. */
+  /** All new, so that none remembers which endpoints failed or which contracts there were. */
   async restart(): Promise<void> {
     await this.end();
     for (let count = 1 + this.random(2); count > 0; count -= 1) this.running.push(this.start());

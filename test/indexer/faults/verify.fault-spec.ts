@@ -165,7 +165,7 @@ describe('verification beside an indexer', () => {
     expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
   });
 
-  it('is mended from the chain by rewinding, when a row of the ledger was altered', async () => {
+  it('is repaired from the chain by rewinding, when a row of the ledger was altered', async () => {
     const [first, second] = await bench.sql<{ id: string; block_number: string }>(
       `SELECT id, block_number FROM transactions WHERE status = 'CONFIRMED' ORDER BY block_number LIMIT 2`,
     );

@@ -64,7 +64,7 @@ describe('the contracts that the cursor stands for', () => {
   it('may not have one whose events are there as those of another type', async () => {
     bench.further.push(`cooperative=${LOTTERY}`);
     expect(await bench.refusal()).toMatch(
-      new RegExp(`cooperative=${LOTTERY} anew.*rewind --contract ${LOTTERY} --to`),
+      new RegExp(`cooperative=${LOTTERY} again.*rewind --contract ${LOTTERY} --to`),
     );
     bench.further.pop();
   });

@@ -163,7 +163,7 @@ describe('a payment into a pool that was cancelled', () => {
     expect(await pools()).toEqual([back]);
   });
 
-  it('is never set aside, whoever comes first: the cancelling or the batch', async () => {
+  it('is never set aside, whether the cancelling or the batch comes first', async () => {
     await start();
     const other = await connectTo(written.databaseUrl);
     const waiting = async (): Promise<number> => (await other.query(LOCK_WAITS)).rowCount!;

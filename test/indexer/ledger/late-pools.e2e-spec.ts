@@ -81,7 +81,7 @@ describe('a contract that is one pool, and was paid much before anybody made the
   });
 
   it('has it applied in steps once there is one, what comes meanwhile behind it, and holds up no other pool', async () => {
-    // Another pool was paid late, also before it was made. The search, which begins anew here, finds both at once.
+    // Another pool was paid late, also before it was made. The search, which starts over here, finds both at once.
     const other = '00000000-0000-0000-0000-000000000001';
     await admin.query(`
       INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,

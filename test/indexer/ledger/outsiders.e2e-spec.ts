@@ -85,7 +85,7 @@ it.each([
   '/analytics/pools',
   '/analytics/user',
   '/users/me/start',
-])('what strangers pay into a pool makes no read of its owner longer or dearer: %s', async (path) => {
+])('what strangers pay into a pool makes no read of its owner longer or more expensive: %s', async (path) => {
   const [light, heavy] = [await costOf(path, few), await costOf(path, many)];
   expect(light.pages).toBeGreaterThan(0);
   expect(heavy.pages).toBeLessThanOrEqual(2 * light.pages);

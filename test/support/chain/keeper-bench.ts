@@ -11,7 +11,7 @@ import { ContractBench, HOUR } from './contracts';
 
 /** Of the file that calls `useKeepers`. */
 export let t: ContractBench;
-/** Of an account that has one ether, anew for each test. */
+/** Of an account that has one ether, a new one for each test. */
 export let key: Hex;
 
 /** The state of a draw. */

@@ -50,7 +50,7 @@ export class CircleSketch {
     return [this.of('Contributed', { account, amount: `${CONTRIBUTION}`, place: this.round, ref })];
   }
 
-  /** Whoever has not paid does so by the collateral. */
+  /** A member who has not paid does so by the collateral. */
   endRound(): Sketch[] {
     const { round, members } = this;
     const missing = members.filter((member) => !this.paid.has(member));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-/// A wallet whose answer is elsewhere (EIP-3668): whoever follows it sends requests to an address of its choice.
+/// A wallet whose answer is elsewhere (EIP-3668): a client that follows it sends requests to an address of its choice.
 contract LookupWallet {
     error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData);
 

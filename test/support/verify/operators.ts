@@ -36,7 +36,7 @@ export class Operators {
     return [...listed, ...notChecked];
   }
 
-  /** What a replay had to make anew, and what it could not. */
+  /** What a replay had to rebuild, and what it could not. */
   async replay(): Promise<{ corrected: string[]; refused: string[] }> {
     const { corrected, refused } = await new Replay(this.url, () => undefined).run();
     return {

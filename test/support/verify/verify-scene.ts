@@ -48,7 +48,7 @@ export class VerifyScene {
   node: AskedChain;
   /** The rows of the beginning, by their table. */
   private rows: Record<string, string>;
-  /** One for all: a new connection reads the catalog anew, which takes longer than what is asked here. */
+  /** One for all: a new connection reads the catalog again, which takes longer than what is asked here. */
   private client: Client;
   /** Switching triggers off makes a connection forget its plans. */
   private comparing: Client;

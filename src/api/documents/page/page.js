@@ -16,7 +16,7 @@ const paint = () => document.documentElement.classList.toggle('dark-mode', dark.
 dark.addEventListener('change', paint);
 paint();
 
-/** The page's library leaves fields without a name, and makes them anew as operations open. */
+/** The page's library leaves fields without a name, and recreates them as operations open. */
 const nameFields = () => {
   for (const field of root.querySelectorAll(':is(select, textarea, input):not([aria-label])')) {
     const row = field.closest('tr[data-param-name]');

@@ -38,6 +38,7 @@ const BY_CODE: Partial<Record<ErrorCode, string>> = {
   deposit_submitted: 'Wait for the event `deposit.confirmed`; offer to take a dropped payment back.',
   insufficient_balance: 'Ask for at most the balance of the position.',
   calls_unknown: 'Have the user pay in and out at the contract itself.',
+  contract_refuses: 'Show the reason of `details`, and offer it again later.',
   uses_circle: 'Use the calls of the circle.',
   too_early: 'Offer it again later.',
   webhook_not_active: 'Have the webhook answer its challenge, or enable it again, first.',

@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Address, type Hex, maxUint256 } from 'viem';
 import { type DevClient, artifacts, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { Refusals } from '#extensions/payments/refusals';
 import { createIndexer } from '#indexer/indexer.setup';
 import { compile } from '../../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
@@ -17,7 +18,7 @@ describe('calls of contracts that are not ours, as their adapters describe them'
   let indexer: NestFastifyApplication;
   /** The vault's alone. */
   let coin: Address;
-  let [vault, savings, clubs]: Address[] = [];
+  let [vault, savings, clubs, limited]: Address[] = [];
   let saver: SignedIn;
 
   beforeAll(async () => {
@@ -30,12 +31,14 @@ describe('calls of contracts that are not ours, as their adapters describe them'
         await deploy(bench.owner, artifacts.AccountSavings, [token])
       ).address.toLowerCase() as Address;
       clubs = (await deploy(bench.owner, artifacts.Clubs, [token])).address.toLowerCase() as Address;
+      limited = (await deploy(bench.owner, compiled.LimitedVault, [coin])).address.toLowerCase() as Address;
       const args = [token, bench.owner.account.address, 7n];
       bench.further.push(
         ['lottery+', (await deploy(bench.owner, artifacts.LotteryPool, args)).address],
         ['individual:accounts', savings],
         ['individual:erc4626', vault],
         ['cooperative:clubs', clubs],
+        ['individual:erc4626+', limited],
       );
       return bench.settings();
     });
@@ -117,6 +120,21 @@ describe('calls of contracts that are not ours, as their adapters describe them'
       'WITHDRAWAL CONFIRMED 120',
       'YIELD_CLAIM CONFIRMED 90',
     ]);
+  });
+
+  it('are not built where the contract would refuse them, which may not be what the wallet has', async () => {
+    // A slow machine must not decide.
+    app.nest.get(Refusals).nodeMs = 60_000;
+    const pool = await addPool(bench, bench.saver, { type: 'individual', contract: limited });
+    const { status, body } = await app.get(`/pools/${pool}/calls/deposit?amount=101`, saver);
+    expect([status, body.code]).toEqual([409, 'contract_refuses']);
+    expect(body.details).toEqual([
+      {
+        field: 'calls',
+        message: expect.stringMatching(/^deposit: ERC4626ExceededMaxDeposit\(0x\w+, 101, 100\)$/),
+      },
+    ]);
+    expect((await app.get(`/pools/${pool}/calls/deposit?amount=100`, saver)).status).toBe(200);
   });
 
   it('of a pool with a number are known once the contract has told it', async () => {

@@ -22,6 +22,7 @@ const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', strin
   chain_unknown: 'The service has not read its chain yet. Please try again in a moment.',
   circle_exists: 'The circle is open already.',
   compounding_unchanged: 'It is so already.',
+  contract_refuses: 'The contract does not take that now. Nothing was sent.',
   cross_site_request: 'The service does not accept requests from this page.',
   deposit_below_minimum: 'That is less than the smallest deposit.',
   deposit_submitted: 'This is being paid already, as far as is known. It shows here once the chain has it.',

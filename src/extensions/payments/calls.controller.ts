@@ -29,6 +29,7 @@ export class CallsController {
       'deposit_submitted',
       'uses_circle',
       'calls_unknown',
+      'contract_refuses',
       'chain_unknown',
     ],
   })
@@ -54,6 +55,7 @@ export class CallsController {
       'insufficient_balance',
       'uses_circle',
       'calls_unknown',
+      'contract_refuses',
       'chain_unknown',
     ],
   })
@@ -70,7 +72,16 @@ export class CallsController {
     summary: 'Get the calls that claim yield from a pool',
     description:
       'Returns the claim of all yield that the wallet has not claimed yet. For members, and everyone who ever paid in. Refused if there is none, unless the ledger is behind.',
-    errors: [401, 403, 404, 'nothing_to_claim', 'uses_circle', 'calls_unknown', 'chain_unknown'],
+    errors: [
+      401,
+      403,
+      404,
+      'nothing_to_claim',
+      'uses_circle',
+      'calls_unknown',
+      'contract_refuses',
+      'chain_unknown',
+    ],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
     return this.calls.claim(user, id);

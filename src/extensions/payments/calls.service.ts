@@ -16,9 +16,18 @@ import {
   type PoolToPay,
   type PoolToPayOut,
 } from './calls.sql';
-import { approve, buyTickets, claimYield, deposit, setCompounding, withdraw } from './contract-calls';
+import {
+  type EncodedCall,
+  approve,
+  buyTickets,
+  claimYield,
+  deposit,
+  setCompounding,
+  withdraw,
+} from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
 import { ownCall } from './own-calls';
+import { Refusals } from './refusals';
 
 /** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
 const LOOK_MS = 2500;
@@ -31,7 +40,10 @@ const BETWEEN_MS = 200;
  */
 @Injectable()
 export class CallsService {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly refusals: Refusals,
+  ) {}
 
   /**
    * @throws ApiError 400 without amount and transaction, if they contradict each other, or below the contract's
@@ -57,11 +69,9 @@ export class CallsService {
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
     if (due < BigInt(pool.minimum ?? 0)) throw belowMinimum(`must be at least ${pool.minimum}`);
     const contract = pool.contract as Address;
-    return calls(
-      chainIdOf(pool),
-      approve(tokenOf(pool), contract, due),
-      own ? own(due) : deposit(contract, poolId, due, transaction),
-    );
+    const approval = approve(tokenOf(pool), contract, due);
+    if (!own) return calls(chainIdOf(pool), approval, deposit(contract, poolId, due, transaction));
+    return this.taken(pool, caller, approval, own(due));
   }
 
   /**
@@ -73,15 +83,15 @@ export class CallsService {
     const { pool, own } = await this.poolToPayOut(caller, poolId, 'withdraw', (found) =>
       refuseWithdrawal(found, wanted),
     );
-    const contract = pool.contract as Address;
-    return calls(chainIdOf(pool), own ? own(wanted) : withdraw(contract, poolId, wanted));
+    if (own) return this.taken(pool, caller, own(wanted));
+    return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
   }
 
   /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
     const { pool, own } = await this.poolToPayOut(caller, poolId, 'claim', refuseClaim);
-    const contract = pool.contract as Address;
-    return calls(chainIdOf(pool), own ? own(BigInt(pool.claimable)) : claimYield(contract, poolId));
+    if (own) return this.taken(pool, caller, own(BigInt(pool.claimable)));
+    return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
   /** @throws ApiError 409 when it is so already; 403, 404 and 503 as for withdrawals */
@@ -106,6 +116,19 @@ export class CallsService {
     const cost = tickets * BigInt(draw.ticketPrice!);
     if (cost > MAX_AMOUNT) throw validationFailed({ field: 'count', message: 'costs more than 2^256-1' });
     return calls(chainId, approve(token, contract, cost), buyTickets(contract, BigInt(draw.drawId), tickets));
+  }
+
+  /**
+   * Calls of a contract whose rules only its node knows.
+   * @throws ApiError 409 if the contract would refuse them
+   */
+  private async taken(
+    pool: PoolToPay | PoolToPayOut,
+    caller: AuthenticatedUser,
+    ...encoded: EncodedCall[]
+  ): Promise<ContractCalls> {
+    await this.refusals.refuse(caller.address, encoded, pool.own!.block);
+    return calls(chainIdOf(pool), ...encoded);
   }
 
   /**

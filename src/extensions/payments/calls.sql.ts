@@ -68,7 +68,8 @@ const OWN = `
           WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
         NOT EXISTS (SELECT FROM pools o
           WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
-        ELSE true END)
+        ELSE true END,
+      'block', (SELECT c.block_number FROM chain_cursor c))
     FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
     -- A contract that is followed for other pools only is no reference contract for these.
     ORDER BY k.type = p.type::text DESC LIMIT 1) AS own`;

@@ -13,6 +13,7 @@ const poolOf = (options: Pick<PoolContractOptions, 'calls' | 'poolsBy'>): OwnCon
   owner: OWNER,
   number: '7',
   isInPlace: true,
+  block: 0,
 });
 const built = (name: OwnCall, own: OwnContract, caller: string): string =>
   ownCall(name, { contract: CONTRACT, own }, POOL, caller)!(5n).data;

@@ -16,6 +16,8 @@ export interface OwnContract {
   number: string | null;
   /** Whether its payments are this pool's: it is the one that the contract is, or the account's there. */
   isInPlace: boolean;
+  /** The last one that the ledger has read. */
+  block: number;
 }
 
 const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdraw', claim: 'claimYield' };

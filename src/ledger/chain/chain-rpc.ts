@@ -11,7 +11,12 @@ const DETOUR_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** The node ran the call, and the contract reverted. */
-export class CallReverted extends Error {}
+export class CallReverted extends Error {
+  /** @param data the contract's error, as hex digits, if the node gives it */
+  constructor(readonly data?: string) {
+    super();
+  }
+}
 
 /** No endpoint gave a usable answer. The message names hosts, and repeats words of the node without the address's secrets. */
 export class ChainUnavailable extends Error {}
@@ -48,7 +53,7 @@ export class ChainRpc {
         continue;
       }
       if (i > 0) this.detour = { endpoint: index, until: Date.now() + DETOUR_MS };
-      if (answer instanceof NodeError) throw new CallReverted();
+      if (answer instanceof NodeError) throw new CallReverted(answer.data);
       return answer;
     }
     throw new ChainUnavailable(`no answer to ${method} (${failures.join(', ')})`);

@@ -44,7 +44,7 @@ export class ChainSettings extends ProcessSettings {
 
   /** One address, or several separated by commas. See `rpcEndpoints`. */
   @Setting(
-    'JSON-RPC endpoints of the chain, the preferred one first; each may hold user and password. The indexer reads it; the API asks it when contract wallets (EIP-1271, ERC-6492) sign in.',
+    'JSON-RPC endpoints of the chain, the preferred one first; each may hold user and password. The indexer reads it; the API asks it when contract wallets (EIP-1271, ERC-6492) sign in, and whether contracts with calls of their own take these.',
     {
       readBy: ['API', 'indexer', 'verify', 'keeper'],
       form: 'list of http(s) addresses',

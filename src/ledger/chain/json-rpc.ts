@@ -34,6 +34,8 @@ export class NodeError {
     readonly said: string,
     /** The node ran the call, and the contract reverted. */
     readonly isRevert: boolean,
+    /** Beside the message: of a revert, the contract's error as hex digits. */
+    readonly data?: string,
   ) {}
 }
 
@@ -150,7 +152,8 @@ function errorOf(endpoint: RpcEndpoint, error: unknown): NodeError {
   // A contract chooses the words of its reverts.
   if (!isRevert && (code === 429 || RATE_LIMIT.test(said.slice(0, SHOWN_CHARACTERS))))
     throw new Retryable('rate_limit', shown);
-  return new NodeError(typeof code === 'number' ? code : 0, shown, said, isRevert);
+  const words = typeof data === 'string' ? data : undefined;
+  return new NodeError(typeof code === 'number' ? code : 0, shown, said, isRevert, words);
 }
 
 /** Whether a node sent an object, or a list. */

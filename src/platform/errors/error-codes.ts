@@ -90,6 +90,12 @@ export const ERRORS = {
     'The calls are not known',
     'The service knows no such call of the contract, or the contract has no number for the pool yet',
   ),
+  contract_refuses: named(
+    409,
+    'The contract would refuse it',
+    'The contract refuses the call now: it is paused, for example, or the amount is beyond a limit',
+    [{ field: 'calls', message: 'deposit: EnforcedPause()' }],
+  ),
   compounding_unchanged: named(409, 'It is so already', 'Compounding already has this setting'),
   uses_circle: named(
     409,

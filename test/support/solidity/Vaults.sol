@@ -38,6 +38,15 @@ contract PlainVault is ERC4626 {
     }
 }
 
+/// Takes no more than 100 at once.
+contract LimitedVault is PlainVault {
+    constructor(IERC20 asset_) PlainVault(asset_, 0) {}
+
+    function maxDeposit(address) public pure override returns (uint256) {
+        return 100;
+    }
+}
+
 /// Whose shares pass through it within one transaction.
 contract Passage {
     /// Takes shares of the caller, sells half of them for the account, and gives it the others, of which it takes none back.

@@ -1,0 +1,99 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { type Abi, type Hex, decodeErrorResult, parseAbi } from 'viem';
+import { namedError } from '#platform/errors/errors';
+import { CallReverted, ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
+import type { EncodedCall } from './contract-calls';
+
+/** A node that did not answer in time is not asked again for so long. */
+const REST_MS = 30_000;
+
+/** Errors that many contracts have, besides those with a text. */
+const ERRORS: Abi = parseAbi([
+  'error EnforcedPause()',
+  'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
+  'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+]);
+/** What a wallet has, its owner may change before sending. Some tokens say it by a text. */
+const OF_WALLET = /^ERC20InsufficientBalance|exceeds balance/;
+
+/** Asks a node whether a contract takes calls. Where no node can tell, it is left to the contract. */
+@Injectable()
+export class Refusals {
+  /** How long an answer waits for the node, all in all. */
+  nodeMs = 1000;
+  private restsUntil = 0;
+
+  constructor(@Optional() private readonly chain?: ChainRpc) {}
+
+  /**
+   * @param block the ledger's: an older state of the node says nothing
+   * @throws ApiError 409 if the contract refuses one of the calls, sent one after another
+   */
+  async refuse(from: string, calls: EncodedCall[], block: number): Promise<void> {
+    if (!this.chain || performance.now() < this.restsUntil) return;
+    const deadline = AbortSignal.timeout(this.nodeMs);
+    let message: string | undefined;
+    try {
+      if (!(await refusalOf(this.chain, from, calls, 'latest', deadline))) return;
+      const head = await this.chain.request('eth_blockNumber', [], deadline);
+      if (!(Number(head) >= block)) return;
+      message = await refusalOf(this.chain, from, calls, head, deadline);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      if (deadline.aborted) this.restsUntil = performance.now() + REST_MS;
+    }
+    if (message) throw namedError('contract_refuses', { details: [{ field: 'calls', message }] });
+  }
+}
+
+/** @returns which call is refused, and why; undefined if none is @throws ChainUnavailable if the node cannot tell */
+async function refusalOf(
+  chain: ChainRpc,
+  from: string,
+  calls: EncodedCall[],
+  block: unknown,
+  deadline: AbortSignal,
+): Promise<string | undefined> {
+  const sent = calls.map(({ to, data }) => ({ from, to, data }));
+  // Every node has eth_call, but only for a call that needs none before it.
+  if (calls.length > 1) {
+    const simulated = await chain.request(
+      'eth_simulateV1',
+      [{ blockStateCalls: [{ calls: sent }] }, block],
+      deadline,
+    );
+    const results = (simulated as Partial<Simulated>[] | null)?.[0]?.calls ?? [];
+    const at = results.findIndex(({ status }) => status === '0x0');
+    return at < 0 ? undefined : described(calls[at], results[at].error?.data ?? results[at].returnData);
+  }
+  try {
+    await chain.request('eth_call', [sent[0], block], deadline);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallReverted) return described(calls[0], error.data);
+    throw error;
+  }
+}
+
+/** What `eth_simulateV1` says of a block. */
+interface Simulated {
+  calls: { status?: string; returnData?: string; error?: { data?: string } }[];
+}
+
+function described(call: EncodedCall | undefined, data: string | undefined): string | undefined {
+  const reason = reasonOf(data);
+  return OF_WALLET.test(reason) ? undefined : `${call?.name}: ${reason}`;
+}
+
+/** The text of a revert, or its error. */
+function reasonOf(text = ''): string {
+  // Nethermind writes "Reverted" before it.
+  const [data] = /0x[0-9a-f]*/i.exec(text) ?? ['0x'];
+  try {
+    const { errorName, args = [] } = decodeErrorResult({ abi: ERRORS, data: data as Hex });
+    return errorName === 'Error' ? String(args[0]) : `${errorName}(${args.join(', ')})`;
+  } catch {
+    return data.length < 10 ? 'without a reason' : `error ${data.slice(0, 10)}`;
+  }
+}

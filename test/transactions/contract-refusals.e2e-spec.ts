@@ -1,0 +1,142 @@
+import { encodeErrorResult, parseAbi } from 'viem';
+import { Refusals } from '#extensions/payments/refusals';
+import { type SignedIn, TestApp } from '../support/app';
+import { FakeNode } from '../support/chain/fake-node';
+import { addPosition } from '../support/ledger';
+
+const errors = parseAbi(['error EnforcedPause()', 'error Error(string reason)', 'error Full(uint256 left)']);
+const [PAUSED, POOR, FULL] = [
+  encodeErrorResult({ abi: errors, errorName: 'EnforcedPause' }),
+  encodeErrorResult({ abi: errors, errorName: 'Error', args: ['transfer amount exceeds balance'] }),
+  encodeErrorResult({ abi: errors, errorName: 'Full', args: [3n] }),
+];
+const CALLS = {
+  deposit: 'pay(uint256 amount)',
+  withdraw: 'takeOut(uint256 amount)',
+  claim: 'takeReward()',
+};
+
+/** What the node does, by method. Undefined: it says nothing. */
+let answers: Record<string, (params: unknown[]) => object | undefined>;
+let asked: string[];
+let node: FakeNode;
+let user: SignedIn;
+let pool: string;
+const app = new TestApp();
+
+beforeAll(async () => {
+  node = await FakeNode.start((_, response, body) => {
+    const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: unknown[] };
+    asked.push(method);
+    const answer = answers[method](params);
+    if (answer) response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });
+  await app.start({ RPC_URL: node.url });
+  user = await app.signIn();
+  pool = (await app.createPool(user)).id as string;
+  await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, calls)
+    SELECT type, contract_address, 0, 0, '${JSON.stringify(CALLS)}' FROM pools`);
+  await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [`0x${'a'.repeat(40)}`]);
+  await app.sql(`INSERT INTO chain_tokens SELECT contract_address, $1, 'DAI', 18 FROM pools`, [
+    `0x${'a'.repeat(40)}`,
+  ]);
+  await app.sql(
+    `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+     VALUES (31337, '0x', 12, '0x', now(), 12, now())`,
+  );
+  await addPosition(app, pool, user.address, { balance: 9, deposited: 9 });
+});
+beforeEach(() => {
+  asked = [];
+  // A slow machine must not decide.
+  app.nest.get(Refusals).nodeMs = 60_000;
+});
+afterAll(async () => {
+  await app.stop();
+  await node.stop();
+});
+
+const reverted = (data: string) => () => ({ error: { code: 3, message: 'execution reverted', data } });
+const head = (number: number) => () => ({ result: `0x${number.toString(16)}` });
+/** The approval is taken, the payment is not. */
+const simulated = (data?: string) => () => ({
+  result: [{ calls: [{ status: '0x1' }, { status: data ? '0x0' : '0x1', returnData: data ?? '0x' }] }],
+});
+const built = async (path: string) => {
+  const { status, body } = await app.get(`/pools/${pool}/calls/${path}`, user);
+  return status === 200
+    ? body.data.calls.map(({ name }: { name: string }) => name)
+    : [status, body.code, body.details[0].message];
+};
+
+describe('a call that the contract refuses', () => {
+  it.each([
+    ['deposit?amount=5', { eth_simulateV1: simulated(PAUSED) }, 'deposit: EnforcedPause()'],
+    ['withdraw?amount=5', { eth_call: reverted(FULL) }, `withdraw: error ${FULL.slice(0, 10)}`],
+    ['claim', { eth_call: reverted('0x') }, 'claimYield: without a reason'],
+  ])('is not built: %s', async (path, node, message) => {
+    answers = { ...node, eth_blockNumber: head(12) };
+    expect(await built(path)).toEqual([409, 'contract_refuses', message]);
+  });
+
+  it('is asked for as the caller, and once more at a block that the ledger has', async () => {
+    const params: unknown[] = [];
+    answers = {
+      eth_call: (given) => (params.push(given), reverted(PAUSED)()),
+      eth_blockNumber: head(13),
+    };
+    await built('withdraw?amount=5');
+    const sent = { from: user.address, to: expect.any(String), data: expect.any(String) };
+    expect(params).toEqual([
+      [sent, 'latest'],
+      [sent, '0xd'],
+    ]);
+  });
+});
+
+describe('a call is built', () => {
+  const [pay, leave] = [['approve', 'deposit'], ['withdraw']];
+
+  it.each<[string, string, typeof answers, string[]]>([
+    ['if the contract takes it', 'deposit?amount=5', { eth_simulateV1: simulated() }, pay],
+    ['if only the wallet has too little', 'deposit?amount=5', { eth_simulateV1: simulated(POOR) }, pay],
+    [
+      'if the node is behind the ledger',
+      'withdraw?amount=5',
+      { eth_call: reverted(PAUSED), eth_blockNumber: head(11) },
+      leave,
+    ],
+    [
+      'if the contract takes it by now',
+      'withdraw?amount=5',
+      {
+        eth_call: ([, block]) => (block === 'latest' ? reverted(PAUSED)() : { result: '0x' }),
+        eth_blockNumber: head(13),
+      },
+      leave,
+    ],
+    [
+      'if the node cannot tell',
+      'deposit?amount=5',
+      { eth_simulateV1: () => ({ error: { code: -32601, message: 'the method does not exist' } }) },
+      pay,
+    ],
+    [
+      'if the node answers something else',
+      'deposit?amount=5',
+      { eth_simulateV1: () => ({ result: null }) },
+      pay,
+    ],
+  ])('%s', async (_, path, node, names) => {
+    answers = node;
+    expect(await built(path)).toEqual(names);
+  });
+
+  it('if the node hangs, which is then left alone for a while', async () => {
+    app.nest.get(Refusals).nodeMs = 50;
+    answers = { eth_call: () => undefined };
+    expect(await built('withdraw?amount=5')).toEqual(leave);
+    expect(await built('withdraw?amount=5')).toEqual(leave);
+    expect(asked.length).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,13 +1,6 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { Position } from '#features/pools/position.entity';
 import { PositionsController } from './positions.controller';
 import { PositionsService } from './positions.service';
 
-@Module({
-  imports: [TypeOrmModule.forFeature([Position])],
-  controllers: [PositionsController],
-  providers: [PositionsService],
-  exports: [PositionsService, TypeOrmModule],
-})
+@Module({ controllers: [PositionsController], providers: [PositionsService], exports: [PositionsService] })
 export class PositionsModule {}

@@ -10,10 +10,9 @@ import { PoolsService } from './pools.service';
 import { REMOVE_EXPIRED_ANSWERS } from './pools.sql';
 import { Transaction } from './transaction.entity';
 import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from './unpaid.sql';
-import { YieldAccrual } from './yield-accrual.entity';
 
 @Module({
-  imports: [AccessModule, TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual])],
+  imports: [AccessModule, TypeOrmModule.forFeature([Pool, PoolMember, Transaction])],
   controllers: [PoolsController],
   providers: [
     PoolsService,

@@ -5,5 +5,7 @@ export const TABLES = [
   'member_counts',
   'member_streams',
   'owner_totals',
+  'positions',
   'submissions',
+  'yield_accruals',
 ];

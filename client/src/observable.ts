@@ -2,7 +2,7 @@
 export interface Observable<State> {
   readonly state: State;
   /** @returns a function that ends it */
-  subscribe(listener: (state: State) => void): () => void;
+  readonly subscribe: (listener: (state: State) => void) => () => void;
 }
 
 /** A state that is replaced, never changed: who keeps one can compare it with the next by `===`. */

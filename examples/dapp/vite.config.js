@@ -7,7 +7,8 @@ const proxy = { '/api': { target: env.SERVICE ?? 'http://localhost:3001', change
 export default defineConfig({
   base: './',
   // In the repository, `paths` leads to the client's sources; elsewhere its package is used.
-  resolve: { tsconfigPaths: true },
+  // The client's hooks are React's; this page is rendered by Preact.
+  resolve: { tsconfigPaths: true, alias: { react: 'preact/compat' } },
   server: { proxy },
   preview: { proxy },
   // No inline script: the policy of the page forbids them.

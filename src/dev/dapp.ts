@@ -16,6 +16,8 @@ export interface Dapp {
 }
 
 export interface DappOptions {
+  /** The page, if it is not the example. */
+  folder?: string;
   /** Where the API listens. */
   api: string;
   /** The chain that the page's test wallet sends to. */
@@ -45,8 +47,14 @@ export const VITE = path.join(path.dirname(require.resolve('vite/package.json'))
  * Builds the page of `examples/dapp` and serves it from memory, for development only. Requests to /api go on to the
  * service, so that page and API have one origin, as behind a proxy in production.
  */
-export async function serveDapp({ api, rpcUrl, host = '127.0.0.1', port = 0 }: DappOptions): Promise<Dapp> {
-  const assets = await buildAssets();
+export async function serveDapp({
+  folder = DAPP,
+  api,
+  rpcUrl,
+  host = '127.0.0.1',
+  port = 0,
+}: DappOptions): Promise<Dapp> {
+  const assets = await buildAssets(folder);
   const headers = {
     'content-security-policy': policy(rpcUrl),
     'x-content-type-options': 'nosniff',
@@ -86,12 +94,12 @@ const policy = (rpcUrl?: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-async function buildAssets(): Promise<Map<string, Asset>> {
+async function buildAssets(page: string): Promise<Map<string, Asset>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'savings-page-'));
   try {
     const options = ['--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
     const env = { ...process.env, NODE_ENV: 'production' };
-    await promisify(execFile)(process.execPath, [VITE, 'build', DAPP, ...options], { env });
+    await promisify(execFile)(process.execPath, [VITE, 'build', page, ...options], { env });
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => statSync(path.join(folder, name)).isFile())
       .map((name): [string, Asset] => [

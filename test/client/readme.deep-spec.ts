@@ -9,7 +9,7 @@ const EXAMPLE = path.join(ROOT, 'client/example-of-the-readme.ts');
 
 /** What a reader has around the examples. */
 const AROUND = `
-import type { WalletProvider } from '@pooled-savings/client';
+import type { Payer, WalletProvider } from '@pooled-savings/client';
 declare global { interface Window { ethereum: WalletProvider } }
 declare const showEverythingAnew: () => Promise<void>;
 declare const body: string, request: Request, secret: string;

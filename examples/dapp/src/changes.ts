@@ -1,4 +1,5 @@
-import type { FollowState, Follower, Observable, Start } from '@pooled-savings/client';
+import type { FollowState, Follower, Start } from '@pooled-savings/client';
+import { useFollow } from '@pooled-savings/client/react';
 import { useEffect, useState } from 'preact/hooks';
 import {
   type Holdings,
@@ -16,16 +17,6 @@ const SOON_MS = 8_000;
 const BLOCKS_MS = 30_000;
 const JITTER_MS = 5_000;
 
-/** The state of something that can be observed; draws again when it changes. */
-export function useObserved<State>(observable: Observable<State>): State {
-  const [state, setState] = useState(observable.state);
-  useEffect(() => {
-    setState(observable.state);
-    return observable.subscribe(setState);
-  }, [observable]);
-  return state;
-}
-
 export interface Followed {
   follower: Follower | undefined;
   holdings: Holdings | undefined;
@@ -38,19 +29,8 @@ export interface Followed {
 
 /** Everything that is shown about the user, kept true by the service's events. */
 export function useFollowed({ address, payer }: Session, { token }: ReadyConfig): Followed {
-  const [follower, setFollower] = useState<Follower>();
-  const [state, setState] = useState<FollowState>(NOTHING);
+  const { follower, ...state } = useFollow(client);
   const [inWallet, setInWallet] = useState<bigint | null>(null);
-  useEffect(() => {
-    const begun = client.follow();
-    setFollower(begun);
-    setState(begun.state);
-    const forget = begun.subscribe(setState);
-    return () => {
-      forget();
-      begun.stop();
-    };
-  }, [address]);
   const lookIntoWallet = (): void => void walletBalance(payer, token, address).then(setInWallet);
   const { data } = state;
   useEffect(lookIntoWallet, [data, payer]);
@@ -70,15 +50,6 @@ export function useFollowed({ address, payer }: Session, { token }: ReadyConfig)
   const holdings = data ? holdingsOf(data, inWallet) : undefined;
   return { follower, holdings, state, isSeen, lookIntoWallet };
 }
-
-const NOTHING: FollowState = {
-  data: null,
-  live: false,
-  unreachable: false,
-  pausedUntil: null,
-  error: null,
-  ended: false,
-};
 
 /** Some blocks after a draw is closed anyone may pick its winner, or cancel it if nobody did in time. */
 const waitsForBlocks = ({ draw, entries }: Start): boolean =>

@@ -1,6 +1,6 @@
+import { useConnection, useSession } from '@pooled-savings/client/react';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { useObserved } from './changes.js';
 import { Dashboard } from './dashboard.js';
 import { ProblemText } from './dialog.js';
 import { type Problem, endedProblem, problemOf } from './errors.js';
@@ -25,7 +25,7 @@ function App() {
   useEffect(() => {
     if (config && !session) setSession(resume(choices));
   }, [config, known]);
-  const { signedIn, ended } = useObserved(client.session);
+  const { signedIn, ended } = useSession(client);
   useEffect(() => {
     if (signedIn || !session) return;
     // The service has ended it, or another tab.
@@ -92,7 +92,7 @@ function App() {
 
 /** What stands between this page and the service. It goes on by itself. */
 function Connection() {
-  const { unreachable, pausedUntil } = useObserved(client.connection);
+  const { unreachable, pausedUntil } = useConnection(client);
   const text = pausedUntil
     ? `Too many requests. The page goes on at ${new Date(pausedUntil).toLocaleTimeString()}.`
     : unreachable

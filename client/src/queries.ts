@@ -1,0 +1,123 @@
+import type { SavingsClient } from './client.js';
+import type { SavingsEvent } from './events.js';
+import type * as Types from './types.js';
+import type { Page, RequestOptions } from './types.js';
+
+type Key = readonly unknown[];
+type ReadOptions = Required<RequestOptions>;
+
+/** The part of TanStack's `QueryClient` that is used. */
+export interface Invalidating {
+  invalidateQueries(filters: { queryKey: Key }): Promise<unknown>;
+}
+
+const NAME = 'pooled-savings';
+/** Events of one block come one after the other, and each read would end the one before it. */
+const TOGETHER_MS = 150;
+
+const next = ({ next }: Page<unknown>): string | undefined => next ?? undefined;
+const nextPage = ({ pagination }: Page<unknown>): number | undefined =>
+  pagination && pagination.page < pagination.pages ? pagination.page + 1 : undefined;
+
+/**
+ * Options of TanStack Query for each read: `useQuery(savingsQueries(client).pool(id))`, and `useInfiniteQuery` for lists,
+ * whose pages are fetched as needed. Keys contain the account that is signed in, so nobody sees what another one has read.
+ */
+export function savingsQueries(client: SavingsClient) {
+  const { api, pools, transactions, lottery, account, webhooks } = client;
+  const keyOf = (...key: Key): Key => [NAME, client.session.state.address, ...key];
+  const one = <T>(key: Key, read: (options: ReadOptions) => Promise<T>) => ({
+    queryKey: keyOf(...key),
+    queryFn: ({ signal }: ReadOptions) => read({ signal }),
+  });
+  const byCursor = <T>(
+    key: Key,
+    read: (after: string | undefined, options: ReadOptions) => Promise<Page<T>>,
+  ) => ({
+    queryKey: keyOf(...key),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }: ReadOptions & { pageParam: string | undefined }) =>
+      read(pageParam, { signal }),
+    getNextPageParam: next,
+  });
+  const byPage = <T>(key: Key, read: (page: number, options: ReadOptions) => Promise<Page<T>>) => ({
+    queryKey: keyOf(...key),
+    initialPageParam: 1,
+    queryFn: ({ pageParam, signal }: ReadOptions & { pageParam: number }) => read(pageParam, { signal }),
+    getNextPageParam: nextPage,
+  });
+  return {
+    config: () => one(['config'], () => client.config()),
+    pools: (query: Omit<Types.PoolsQuery, 'page' | 'after'> = {}) =>
+      byCursor(['pools', 'list', query], (after, options) => pools.list({ ...query, after }, options)),
+    pool: (id: string) => one(['pools', id], (options) => pools.get(id, options)),
+    yieldReport: (id: string) => one(['pools', id, 'yield'], (options) => pools.yieldReport(id, options)),
+    rounds: (id: string) => one(['pools', id, 'rounds'], (options) => pools.rounds(id, options)),
+    position: (id: string) => one(['pools', id, 'position'], (options) => pools.position(id, options)),
+    transactions: (query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {}) =>
+      byCursor(['transactions', query], (after, options) => transactions.list({ ...query, after }, options)),
+    transaction: (id: string) => one(['transactions', id], (options) => transactions.byId(id, options)),
+    transactionOf: (hash: string) =>
+      one(['transactions', hash], (options) => transactions.byHash(hash, options)),
+    draw: () => one(['lottery', 'current'], (options) => lottery.current(options)),
+    winners: (query: Omit<Types.WinnersQuery, 'page' | 'after'> = {}) =>
+      byCursor(['lottery', 'winners', query], (after, options) =>
+        lottery.winners({ ...query, after }, options),
+      ),
+    drawEntries: (query: Omit<Types.DrawEntriesQuery, 'page'> = {}) =>
+      byPage(['lottery', 'mine', query], (page, options) => lottery.mine({ ...query, page }, options)),
+    start: () => one(['account', 'start'], (options) => account.start(options)),
+    me: () => one(['account', 'me'], (options) => account.me(options)),
+    positions: (query: Omit<Types.PositionsQuery, 'page'> = {}) =>
+      byPage(['account', 'positions', query], (page, options) =>
+        account.positions({ ...query, page }, options),
+      ),
+    analytics: () => one(['account', 'analytics'], (options) => account.analytics(options)),
+    /** What everyone may see, where the operator shows it. */
+    totals: () => one(['totals'], async (options) => (await api.GET('/analytics/pools', options)).data!.data),
+    webhooks: (query: Omit<Types.WebhooksQuery, 'page'> = {}) =>
+      byPage(['webhooks', 'list', query], (page, options) => webhooks.list({ ...query, page }, options)),
+    webhook: (id: string) => one(['webhooks', id], (options) => webhooks.get(id, options)),
+    deliveries: (id: string, query: Omit<Types.DeliveriesQuery, 'page'> = {}) =>
+      byPage(['webhooks', id, 'deliveries', query], (page, options) =>
+        webhooks.deliveries(id, { ...query, page }, options),
+      ),
+  };
+}
+
+/**
+ * Has queries read again what events have changed: those of the event's pool, or of lottery or webhooks, and what
+ * belongs to the account. Others stay as they are.
+ * @returns what takes the events, and what ends it
+ */
+export function invalidation(client: SavingsClient, queries: Invalidating) {
+  const changed = new Map<string, Key>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const invalidate = (): void => {
+    timer = undefined;
+    const { address } = client.session.state;
+    for (const key of changed.values()) void queries.invalidateQueries({ queryKey: [NAME, address, ...key] });
+    changed.clear();
+  };
+  return {
+    take: (event: SavingsEvent): void => {
+      for (const key of keysOf(event)) changed.set(JSON.stringify(key), key);
+      timer ??= setTimeout(invalidate, TOGETHER_MS);
+    },
+    end: (): void => clearTimeout(timer),
+  };
+}
+
+function keysOf(event: SavingsEvent): Key[] {
+  if (event.topic === 'reload') return [[]];
+  if (event.topic.startsWith('webhook.')) return [['webhooks']];
+  if ('drawId' in event) return [['lottery'], ['account']];
+  const pool =
+    'poolId' in event
+      ? [
+          ['pools', 'list'],
+          ['pools', event.poolId],
+        ]
+      : [['pools']];
+  return [...pool, ['transactions'], ['account'], ['totals']];
+}

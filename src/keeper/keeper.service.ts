@@ -50,7 +50,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   }
 
   onApplicationBootstrap(): void {
-    this.logger.log(`pays with ${this.address}`);
+    this.logger.log(`started with account ${this.address}`);
     this.running = this.run();
     // `ended` passes the error on. Without this the process would also see an unhandled rejection.
     this.running.catch(() => undefined);

@@ -150,7 +150,7 @@ describe('an event that fails again and again', () => {
     expect(asking.calls.filter((call) => call.join() === 'd-30')).toHaveLength(SetAsideRule.tries);
     const [{ id, ...row }] = await setAside();
     expect(row).toEqual({ name: 'd-30', error: 'not this one', again: false });
-    expect(lines.filter((line) => line.includes(`test.asking has set event ${id} aside`))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes(`test.asking dead-lettered event ${id}`))).toHaveLength(1);
     expect((await app.get('/metrics')).text).toContain('outbox_set_aside_total{consumer="test.asking"} 1');
 
     const again = (): Promise<unknown> =>

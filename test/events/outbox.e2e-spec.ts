@@ -431,7 +431,7 @@ describe('consumers', () => {
     });
     expect(handled()).toEqual(ids);
     const failed = lines.filter((line) => line.includes('test.deposits failed with event'));
-    expect(failed.map((line) => /again in ([\d.]+) s/.exec(line)?.[1])).toEqual(['0.5', '1', '2', '4']);
+    expect(failed.map((line) => /retrying in ([\d.]+) s/.exec(line)?.[1])).toEqual(['0.5', '1', '2', '4']);
     expect(await app.metrics()).toContain('outbox_failures_total{consumer="test.deposits"} 4');
     await released();
     const [{ failures }] = await app.sql<{ failures: number }>(

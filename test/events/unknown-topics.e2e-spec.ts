@@ -53,7 +53,9 @@ describe('a reader', () => {
     expect(stops('a')).toBe(false);
     expect(stops('b')).toBe(false);
     expect(stops('b', 'goal.missed')).toBe(true);
-    expect(lines.at(-2)).toBe(`a reader passes "${NEW_TOPIC}" from now on: nobody took event a for an hour`);
+    expect(lines.at(-2)).toBe(
+      `a reader passes "${NEW_TOPIC}" from now on: event a was unclaimed for an hour`,
+    );
   });
 
   it('waits on for as long as newer processes take such events', () => {

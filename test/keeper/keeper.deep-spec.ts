@@ -312,7 +312,7 @@ describe('the process', () => {
     expect(metrics).toMatch(/^keeper_sent_total\{kind="complete_draw"\} 1$/m);
     await keeping.end('SIGTERM');
     expect(keeping.code).toBe(0);
-    expect(keeping.output).toContain(`pays with ${addressOf(key)}`);
+    expect(keeping.output).toContain(`started with account ${addressOf(key)}`);
     expect(keeping.output).toContain('complete_draw, draw 1 of');
     expect(keeping.output.toLowerCase()).not.toContain(key.slice(2));
   });

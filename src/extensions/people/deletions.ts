@@ -20,7 +20,7 @@ export class Deletions implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly loop = new Loop(
     () => this.complete(),
     () => LOOK_MS * (0.5 + Math.random()),
-    new OutageLog(new Logger(Deletions.name), 'deletions of accounts have to wait'),
+    new OutageLog(new Logger(Deletions.name), 'account deletion failed; retrying'),
   );
 
   constructor(private readonly database: Database) {}

@@ -33,7 +33,7 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly loop = new Loop(
     () => this.serveCrowds(),
     (hasFailed) => (hasFailed ? FAILED_MS : LOOK_MS),
-    new OutageLog(this.logger, 'crowds of webhooks have to wait'),
+    new OutageLog(this.logger, 'bulk fan-out failed; retrying'),
   );
   /** The subject that was served last. */
   private after = '';
@@ -92,7 +92,7 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
       return done!.taken;
     } catch (error) {
       this.most = Math.ceil(this.most / 2);
-      if (events.length === 1) this.logger.error(`event ${events[0]} did not reach its crowd`, error);
+      if (events.length === 1) this.logger.error(`bulk fan-out of event ${events[0]} failed`, error);
       throw error;
     }
   }

@@ -24,7 +24,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     () => POLL_MS,
     new OutageLog(
       new Logger(SessionFeed.name),
-      'ended sessions cannot be followed, so every request asks for its own',
+      'ended sessions cannot be followed, so every request checks its own session',
       'ended sessions are followed again',
     ),
   );

@@ -75,7 +75,7 @@ export class SubmissionWatch extends SideLoop {
       rows[0].hash,
     ]);
     const { over } = concluded.rows[0];
-    if (over > 0) this.logger.log(`${over} payments that were told will not come`);
+    if (over > 0) this.logger.log(`${over} submitted payments discarded`);
   }
 
   /**

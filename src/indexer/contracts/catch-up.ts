@@ -227,7 +227,7 @@ export class CatchUp {
     this.waits.delete(address);
     sequence.advance(batch, false);
     if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
-    else if (next !== state) this.logger.log(`${address} is whole again, catching up`);
+    else if (next !== state) this.logger.log(`${address} is complete again, catching up`);
     if (joined || next !== state) await this.contracts.load(ledger);
     else apart.at = batch.to;
     return joined;
@@ -244,7 +244,7 @@ export class CatchUp {
   /** Quarantines it if the contract itself is wrong, for long. An endpoint that fails is no fault of the contract. */
   private async fail(ledger: Ledger, cursor: ChainCursor, apart: Apart, error: Error): Promise<void> {
     const { address, at, state } = apart;
-    this.logger.warn(`${address} waits at block ${at.number}: ${error.message}`);
+    this.logger.warn(`${address} catch-up failed at block ${at.number}; retrying: ${error.message}`);
     const isWrong =
       error instanceof WrongEvents || error instanceof SequenceFall || refusal(error) !== undefined;
     if (!isWrong || !this.patience.isOver(address) || state === 'quarantined') return;

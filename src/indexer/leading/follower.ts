@@ -234,7 +234,7 @@ export class Follower {
       await this.pause(HALTED_POLL_MS);
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
       if (ours === undefined || again?.hash !== ours) continue;
-      this.logger.warn(`going on: the node has block ${cursor.number} again`);
+      this.logger.warn(`resumed: the node has block ${cursor.number} again`);
       this.sync.start(cursor, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
       return;
     }

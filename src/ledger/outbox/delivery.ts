@@ -164,8 +164,11 @@ export class Delivery {
     const wait =
       Math.min(FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), 20), LONGEST_WAIT_MS) / 1000;
     this.metrics.failures.inc({ consumer });
-    const what = suspects > 1 ? `${suspects} events from ${event.id} on, half of them` : `event ${event.id},`;
-    this.logger.error(`${consumer} failed with ${what} again in ${wait} s`, cause);
+    const what = suspects > 1 ? `${suspects} events from ${event.id} on` : `event ${event.id}`;
+    this.logger.error(
+      `${consumer} failed with ${what}; retrying ${suspects > 1 ? 'half of them ' : ''}in ${wait} s`,
+      cause,
+    );
     this.state = { ...this.state, suspects, failures };
     await this.move(0, wait);
   }
@@ -173,7 +176,7 @@ export class Delivery {
   private reportSetAside({ id }: LedgerEvent, cause: unknown): void {
     const { consumer } = this.handler;
     this.metrics.setAside.inc({ consumer });
-    this.logger.error(`${consumer} has set event ${id} aside, see outbox_set_aside`, cause);
+    this.logger.error(`${consumer} dead-lettered event ${id}, see outbox_set_aside`, cause);
   }
 
   /** @returns whether there may be more for this process */

@@ -64,7 +64,9 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     const work = delivery
       .run()
       .then((more) => more && this.poller.hurry())
-      .catch((error: Error) => this.logger.warn(`${delivery.handler.consumer} has to wait: ${error.message}`))
+      .catch((error: Error) =>
+        this.logger.warn(`${delivery.handler.consumer} run failed; retrying: ${error.message}`),
+      )
       .then(() => void this.running.delete(work));
     this.running.add(work);
   }

@@ -19,7 +19,7 @@ export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly loop = new Loop(
     () => this.runTasks(),
     () => Math.max(0, this.begun + POLL_MS - performance.now()),
-    new OutageLog(new Logger(OutboxPoller.name), 'events have to wait', 'events are read again'),
+    new OutageLog(new Logger(OutboxPoller.name), 'reading events failed; retrying', 'events are read again'),
   );
 
   onApplicationBootstrap(): void {

@@ -46,7 +46,7 @@ export class UnknownTopics {
     if (now - first >= GIVE_UP_MS) {
       this.givenUp.add(topic);
       this.logger.error(
-        `${this.reader} passes "${topic}" from now on: nobody took event ${event.id} for an hour`,
+        `${this.reader} passes "${topic}" from now on: event ${event.id} was unclaimed for an hour`,
       );
       return true;
     }

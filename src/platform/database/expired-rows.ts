@@ -74,7 +74,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly loop = new Loop(
     () => this.sweep(),
     () => SWEEP_MS * (0.5 + Math.random()),
-    new OutageLog(this.logger, 'expired rows stay for now'),
+    new OutageLog(this.logger, 'removing expired rows failed; retrying'),
   );
 
   constructor(

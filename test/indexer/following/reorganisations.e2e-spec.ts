@@ -104,7 +104,7 @@ describe('a reorganisation', () => {
     await bench.until(async () => (await bench.cursor())?.state === 'halted');
     expect(await bench.written.state()).toEqual(before);
     bench.chain = chain;
-    await bench.said('going on: the node has block');
+    await bench.said('resumed: the node has block');
     await bench.converged();
   });
 

@@ -23,7 +23,7 @@ const On = eventsOf(abi);
 type Paid = EventOf<typeof abi, 'Paid'>;
 
 /** What a method returns, by what the test wants of it. */
-let returned: (paid: Paid) => Happening;
+let returned: (paid: Paid) => Happening | Happening[];
 const NAMED = { name: 'vault', types: ['cooperative', 'individual'], abi, numberedBy: 'number' } as const;
 
 @PoolContract(NAMED)
@@ -31,7 +31,7 @@ class Vault {
   private readonly prefix = '0x';
 
   @On('Paid')
-  paid(paid: Paid): Happening {
+  paid(paid: Paid): Happening | Happening[] {
     return returned(paid);
   }
 
@@ -127,6 +127,51 @@ describe('an adapter', () => {
       poolId: POOL.slice(2),
       amount: '1',
     });
+  });
+
+  describe('of contracts without numbers', () => {
+    const { numberedBy: _, ...unnumbered } = NAMED;
+    class Unnumbered extends Vault {}
+    PoolContract(unnumbered)(Unnumbered);
+    const read = (...happenings: Happening[]) => {
+      returned = () => happenings;
+      return decoderOf(new Map([[CONTRACT, adapterOf(new Unnumbered())!]]))(paid(1n), 0) as ChainEvent;
+    };
+    const at = (kind: 'Deposited' | 'Withdrawn' | 'YieldClaimed', amount = 5n): Happening =>
+      ({ ...whole, kind, amount }) as Happening;
+
+    it('can return two things, of which what is paid in comes first', () => {
+      expect(read(at('Withdrawn'), at('YieldClaimed', 2n))).toMatchObject({
+        ...{ kind: 'Withdrawn', amount: '5' },
+        second: { kind: 'YieldClaimed', amount: '2', logIndex: 0 },
+      });
+      expect(read(at('YieldClaimed'), at('Deposited', 2n))).toMatchObject({
+        ...{ kind: 'Deposited', amount: '2' },
+        second: { kind: 'YieldClaimed', amount: '5' },
+      });
+    });
+
+    it('leaves out of a list what is nothing', () => {
+      const one = read(at('Withdrawn', 0n), at('YieldClaimed'));
+      expect(one).toMatchObject({ kind: 'YieldClaimed', amount: '5' });
+      expect(one).not.toHaveProperty('second');
+      expect(read(at('Withdrawn', 0n), at('YieldClaimed', 0n))).toBeUndefined();
+      expect(read()).toBeUndefined();
+    });
+
+    it('cannot return more, nor shares in a list', () => {
+      const moved = { kind: 'SharesMoved', holder: FROM, account: FROM, shares: 1n } as const;
+      for (const list of [
+        [at('Withdrawn'), at('YieldClaimed'), at('Deposited')],
+        [moved, at('Deposited')],
+      ])
+        expect(read(...list)).toMatchObject({ kind: 'Paid', poolId: null, amount: null });
+    });
+  });
+
+  it('of a contract with numbers cannot return two things', () => {
+    returned = () => [whole, { ...whole, kind: 'YieldClaimed' }];
+    expect(decode()(paid(1n), 0)).toMatchObject({ kind: 'Paid', seq: 1, poolId: null, amount: null });
   });
 
   it('can return nothing: the ledger keeps the number of a numbered event', () => {

@@ -21,7 +21,7 @@ export interface AdaptedEvent {
   /** Its number among the contract's events; undefined if the contract does not number them. */
   number?: ReturnType<Layout['numberAt']>;
   /** What happened, if anything did. May throw what the adapter throws. */
-  translate: (parameters: Parameters) => Happening | undefined;
+  translate: (parameters: Parameters) => Happening | Happening[] | undefined;
 }
 
 /** What the indexer knows of the contracts of one kind. */

@@ -11,7 +11,7 @@ import {
   NOTHING,
   type RawLog,
 } from '#indexer/reading/decode';
-import { MONEY_KINDS } from '#indexer/reading/money';
+import { MONEY_KINDS, MOVEMENTS } from '#indexer/reading/money';
 import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import type { AdaptedEvent, Adapter } from './adapter';
 
@@ -73,10 +73,16 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
     }
     const seq = number ? small(number(log, parameters)) : placeOf(log);
     try {
-      const happening = adapted.translate(parameters);
+      const told = adapted.translate(parameters);
+      const [happening, also] = (
+        Array.isArray(told) ? inOrder(told, number !== undefined) : [told]
+      ) as Fields[];
       if ((happening === undefined || isNothing(happening)) && !number) return undefined;
       if (!happening) return eventOf(log, time, contract, seq, { kind: NOTHING }, 'reference');
-      return checked(eventOf(log, time, contract, seq, happening, adapter.poolsBy));
+      const event = checked(eventOf(log, time, contract, seq, happening, adapter.poolsBy));
+      return also
+        ? { ...event, second: checked(eventOf(log, time, contract, seq, also, adapter.poolsBy)) }
+        : event;
     } catch (error) {
       // An account that can make one such event can make many.
       if (!logged.has(adapted))
@@ -85,6 +91,16 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
       return eventOf(log, time, contract, seq, { kind: name as Kind }, 'reference');
     }
   };
+}
+
+/** What is paid in comes first, so that no balance is too low for what is taken out. @throws Error for more than two */
+function inOrder(told: Fields[], isNumbered: boolean): Fields[] {
+  const some = told.filter((each) => !isNothing(each));
+  if (some.length > 1 && (some.length > 2 || isNumbered || some.some(({ kind }) => isShareKind(kind))))
+    throw new Error('a log says two things at most, one if its contract numbers them, and of shares one');
+  const isDeposit = ({ kind }: Fields): number =>
+    Number((MOVEMENTS as Partial<Record<Kind, string | null>>)[kind] === 'DEPOSIT');
+  return some.sort((a, b) => isDeposit(b) - isDeposit(a));
 }
 
 const numberOf = (value: number | undefined): number | null => (value === undefined ? null : small(value));

@@ -54,6 +54,11 @@ describe('an endpoint that differs about a contract whose events are proven', ()
     ],
     ['differs in an amount', 'differs', [event(3), event(5, { amount: '3' }), event(9, { contract: 'd' })]],
     [
+      'differs in what else a log says',
+      'differs',
+      [event(3, { second: event(3) }), event(5, { amount: '2' }), event(9, { contract: 'd' })],
+    ],
+    [
       'differs in the name of a transaction',
       'differs',
       [event(1, { txHash: '0xb' }), event(0, { amount: '2' }), event(9, { contract: 'd' })],
@@ -71,5 +76,17 @@ describe('an endpoint that differs about a contract whose events are proven', ()
     expect(said.stance).toBe('differs');
     expect(countedAlike(said, ours, new Set(['c'])).stance).toBe(stance);
     expect(countedAlike(said, ours).stance).toBe('differs');
+  });
+
+  it('agrees if what else a log says is the same, at another place', () => {
+    const [two, others] = [3, 1].map((index) =>
+      batch(event(index, { second: event(index, { amount: '8' }) })),
+    );
+    const said = { endpoint: {} as WatchedEndpoint, stance: 'agrees' as const };
+    const same = batch(event(3, { second: event(3, { amount: '8' }) }));
+    expect(compared([{ ...said, batch: same }], two)[0].stance).toBe('agrees');
+    const [differing] = compared([{ ...said, batch: others }], two);
+    expect(differing.stance).toBe('differs');
+    expect(countedAlike(differing, two, new Set(['c'])).stance).toBe('agrees');
   });
 });

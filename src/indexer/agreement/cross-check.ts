@@ -62,7 +62,8 @@ export async function testify<T>(
   }
 }
 
-const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
+const FIELDS = (event: ChainEvent): unknown[] =>
+  Object.values(event.second ? { ...event, second: contentOf(event.second) } : event);
 
 /** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
 function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
@@ -74,11 +75,16 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   );
 }
 
-const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+const sameValues = (a: unknown[], b: unknown[]): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
 
 /** What receipts prove of an unnumbered event besides its position. Only nodes vouch for hashes of transactions. */
 const contentOf = (event: ChainEvent): string =>
-  JSON.stringify({ ...event, txHash: '', logIndex: 0, seq: 0 });
+  JSON.stringify({
+    ...event,
+    ...{ txHash: '', logIndex: 0, seq: 0 },
+    ...(event.second && { second: contentOf(event.second) }),
+  });
 const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][] =>
   events
     .map((event): [string, ChainEvent] => [contentOf(event), event])

@@ -15,6 +15,7 @@ import { amountOf } from '#verify/checks/chain';
 import { type Holding, type Question, ethCall, questionsOf } from '#verify/contract/holdings';
 import type { Adapter } from '#indexer/adapters/adapter';
 import { decoderOf } from '#indexer/adapters/decoder';
+import { withSecond } from '#indexer/ledger/movements';
 import { UnreadableEvents } from '#indexer/reading/block-batch';
 import { type ChainEvent, type DecodeLog, NOTHING } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
@@ -70,7 +71,7 @@ export async function adapterReport(examined: Examined): Promise<AdapterReport> 
   let [at] = await source.blocks([Math.max(from - 1, 0)]);
   for (let head = await source.block('latest'); at && head && at.number < head.number;) {
     const batch = await source.read(at, head.number);
-    events.push(...batch.events);
+    events.push(...batch.events.flatMap(withSecond));
     at = batch.to;
     if (at.number === head.number) head = await source.block('latest');
   }

@@ -1,6 +1,14 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Holding, type ShareEvent, type Vault, isOfShares, movementsOf, withFees } from './movements';
+import {
+  type Holding,
+  type ShareEvent,
+  type Vault,
+  isOfShares,
+  movementsOf,
+  withFees,
+  withSecond,
+} from './movements';
 import * as sql from './holdings.sql';
 
 interface Row {
@@ -12,10 +20,12 @@ interface Row {
 }
 
 /**
- * The events with those of vaults made into movements of money, and keeps the holdings. Call it once for each event, in
+ * The events that the logs are: two of those that say two things, and movements of money for those of vaults, whose
+ * holdings it keeps. Call it once for each event, in
  * the transaction that stores it, in the order of the chain.
  */
-export async function asMovements(client: Client, events: ChainEvent[]): Promise<ChainEvent[]> {
+export async function asMovements(client: Client, read: ChainEvent[]): Promise<ChainEvent[]> {
+  const events = read.some((event) => event.second) ? read.flatMap(withSecond) : read;
   const ofShares = withFees(events.filter(isOfShares));
   if (ofShares.length === 0) return events.filter((event) => !isOfShares(event));
   const holdings = await Holdings.load(client, ofShares);

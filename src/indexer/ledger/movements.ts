@@ -143,9 +143,15 @@ function add(holding: Holding, shares: bigint, cost: bigint): void {
   holding.cost += cost;
 }
 
+/** Both events of a log that says two things. */
+export function withSecond({ second: also, ...first }: ChainEvent): ChainEvent[] {
+  const { logIndex, seq, txHash } = first;
+  return also ? [first, second({ ...also, logIndex, seq, txHash })] : [first];
+}
+
 /**
- * The second event of a log comes after all other events of its block. It only takes out, so no balance is ever too low
- * for what comes before it.
+ * The second event of a log comes after all other events of its block. Of a vault it only takes out, so no balance is ever
+ * too low for what comes before it.
  */
 function second(event: ChainEvent): ChainEvent {
   return { ...event, logIndex: event.logIndex + MAX_LOGS, seq: event.seq + MAX_LOGS };

@@ -49,6 +49,8 @@ export interface ChainEvent {
   place: number | null;
   /** Of a vault: of how many shares the amount is; '0' if the same log has another event, with the shares. */
   shares: string | null;
+  /** What else the log says, which takes effect after all other events of its block. The writer gives it its place. */
+  second?: ChainEvent;
 }
 
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */

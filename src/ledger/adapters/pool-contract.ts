@@ -68,14 +68,15 @@ export type EventOf<Of extends Abi, Name extends ContractEventName<Of>> = Contra
 /**
  * The class says what the events of a contract mean: its methods that are marked with `@On` of `eventsOf` get an event's
  * parameters and return what happened, or nothing. They are pure functions: the same events are read again after
- * reorganisations, by every process.
+ * reorganisations, by every process. One event may say two things, such as `[Withdrawn, YieldClaimed]`: what is paid in
+ * takes effect first, the other after all other events of its block. Contracts that number their events say one.
  */
 export const PoolContract = (options: PoolContractOptions): ClassDecorator =>
   applyDecorators(SetMetadata(POOL_CONTRACT, options), Injectable());
 
 type OnEvent<Of extends Abi> = <Name extends ContractEventName<Of>>(
   name: Name,
-) => <Method extends (event: EventOf<Of, Name>) => Happening | undefined>(
+) => <Method extends (event: EventOf<Of, Name>) => Happening | readonly Happening[] | undefined>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<Method>,

@@ -68,7 +68,7 @@ export class Pools {
 
   /**
    * Says whether the yield of a pool of the caller's is to be paid in again. `compounding` of the answer is whether the
-   * wallet has told the contract so: `setCompounding` does.
+   * wallet has enabled it at the contract: `setCompounding` does.
    */
   async update(
     id: string,

@@ -83,7 +83,7 @@ describe('what is required', () => {
   });
 });
 
-describe('the addresses that wallets are told', () => {
+describe('the addresses for wallets', () => {
   const refused = (name: string): unknown => [expect.stringMatching(new RegExp(`^${name} must `))];
 
   it.each(['PUBLIC_RPC_URLS', 'EXPLORER_URL'])(

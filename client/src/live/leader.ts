@@ -46,7 +46,7 @@ export class Leader {
   private isLive = false;
   private signal = new AbortController().signal;
 
-  /** @param known what the tab that led before has told */
+  /** @param known what the previous leader has published */
   constructor(
     private readonly sources: Sources,
     private readonly connection: Connection,

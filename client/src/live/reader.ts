@@ -8,7 +8,7 @@ const ANOTHER_MS = 30_000;
 const FIRST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 60_000;
 
-/** Reads when it is told to: once for all that ask within a moment, and never more often than the limits bear. */
+/** Reads on request: once for all that ask within a moment, and never more often than the limits bear. */
 export class Reader {
   private left = AT_ONCE;
   private countedAt = Date.now();

@@ -19,7 +19,7 @@ export class StartState {
   private logFrom = new EventCursor('');
   private cursor = new EventCursor('');
   private last = '';
-  /** After a reload events are kept, but nothing is told of a state that lacks others. */
+  /** After a reload events are kept, but nothing is published of a state that lacks others. */
   private isWhole = true;
   private epoch = 0;
   private refused = 0;

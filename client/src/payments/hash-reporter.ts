@@ -16,7 +16,7 @@ export class HashReporter {
 
   constructor(private readonly api: Api) {}
 
-  /** @returns false if the service refuses it, or something newer is told instead */
+  /** @returns false if the service refuses it, or something newer is reported instead */
   sent(id: string, hash: Hash): Promise<boolean> {
     return this.tell(id, () =>
       this.api.POST('/transactions/{id}/sent', { params: { path: { id } }, body: { hash } }),
@@ -54,7 +54,7 @@ export class HashReporter {
     isNewest: () => boolean,
     before: Promise<boolean> | undefined,
   ): Promise<boolean> {
-    // In their order: what is told last is what holds.
+    // In their order: the last report holds.
     await before;
     for (let attempt = 1; isNewest(); attempt++) {
       try {

@@ -73,7 +73,7 @@ export class PaymentList {
     };
     this.turn = this.turn.then(write).catch(() => undefined);
     await this.turn;
-    // A listener may answer each call with one of `confirmed`: told of nothing new, the two would never end.
+    // A listener may answer each call with one of `confirmed`: with nothing new, the two would never end.
     if (changed) await this.emit();
   }
 

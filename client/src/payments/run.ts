@@ -27,7 +27,7 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-/** What the payment list is told while a payment runs. */
+/** What the payment list learns while a payment runs. */
 export interface Progress {
   state: 'checking' | 'wallet' | 'sent';
   step?: PaymentStep;

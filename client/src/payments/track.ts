@@ -139,7 +139,7 @@ class TransactionTracker {
     const { from, call } = this.tracked;
     const { nonce, shown } = this.trace;
     if (!shown) {
-      // Without its exact nonce only the same call can be told apart from what was sent before.
+      // Without its exact nonce only the same call can be distinguished from what was sent before.
       const { found, sawNewest } = await sameCallSince(reader, from, this.trace);
       await this.goOnWith(found);
       return sawNewest;

@@ -6,9 +6,9 @@ import type { ChainSettings } from '#ledger/chain/chain.settings';
 import { isLoopback, rpcEndpoints } from '#ledger/chain/endpoints';
 import type { ChainCurrency } from './config.dto';
 
-/** What wallets are told of the chain. Unset: what is known of the chain by its id. */
+/** Data of the chain for wallets. Unset: what is known of the chain by its id. */
 export class ClientConfigSettings extends ProcessSettings {
-  static override readonly title = 'What wallets are told';
+  static override readonly title = 'Chain data for wallets';
 
   @Setting('What `/config` tells wallets that do not know the chain: its name.', {
     readBy: ['API'],

@@ -6,7 +6,7 @@ const CHAINS = Object.values(jest.requireActual<Record<string, Chain>>('viem/cha
 const UNSET = { PUBLIC_RPC_URLS: [] };
 const LOCAL = 'http://127.0.0.1:8545';
 
-describe('what wallets are told of the chain', () => {
+describe('data of the chain for wallets', () => {
   it('is what viem knows of usual chains', () => {
     const ids = Object.keys(KNOWN_CHAINS).map(Number);
     expect(ids.length).toBeGreaterThan(5);

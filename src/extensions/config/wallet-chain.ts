@@ -7,7 +7,7 @@ import { localRpcUrl } from '#ledger/chain/endpoints';
 import type { ChainInfo, ClientConfig } from './config.dto';
 import { ClientConfigSettings } from './config.settings';
 
-/** What wallets are told of the chain and its token. */
+/** Data of the chain and its token, for wallets. */
 @Injectable()
 export class WalletChain {
   /** The chain of this machine; in development only. */

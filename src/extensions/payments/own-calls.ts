@@ -12,7 +12,7 @@ export interface OwnContract {
   poolsBy: PoolsBy;
   /** Of the pool. */
   owner: Address;
-  /** Of the pool, once the contract has told it; for contracts that number their pools. */
+  /** Of the pool, once the contract has emitted it; for contracts that number their pools. */
   number: string | null;
   /** Whether its payments are this pool's: it is the one that the contract is, or the account's there. */
   isInPlace: boolean;

@@ -30,7 +30,7 @@ export class Unfinished {
     Object.assign(deletion, { collect: () => void this.measure() });
   }
 
-  /** Fails silently: that the database does not answer is told elsewhere. */
+  /** Fails silently: other code logs that the database does not answer. */
   readonly measure = atMostEvery(EVERY_MS, () => this.ask().catch(() => undefined));
 
   private async ask(): Promise<void> {

@@ -20,14 +20,14 @@ describe('the clock of the database', () => {
   const ahead = (seconds: number) => (): Promise<{ seconds: number }> =>
     Promise.resolve({ seconds: Date.now() / 1000 + seconds });
 
-  it('is told by how far it is ahead or behind, with a warning from a second on', async () => {
+  it('reports how far it is ahead or behind, with a warning from a second on', async () => {
     expect(await measured(ahead(0.3))).toBeCloseTo(0.3, 1);
     expect(warn).not.toHaveBeenCalled();
     expect(await measured(ahead(-90))).toBeCloseTo(-90, 1);
     expect(warn).toHaveBeenCalledWith(expect.stringMatching(/differs .* by -90\.0 s/));
   });
 
-  it('is not told of while the database does not answer', async () => {
+  it('is not reported while the database does not answer', async () => {
     expect(await measured(() => Promise.reject(new Error('gone')))).toBe(0);
   });
 });

@@ -8,12 +8,12 @@ export const submitted = (t: string): string => `
   CASE WHEN ${t}.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = ${t}.id) END`;
 
-/** SQL: whether a payment was told for one of the deposits of an address into a pool, which the ledger lacks. */
+/** SQL: whether a payment was submitted for a deposit of an address into a pool, which the ledger lacks. */
 export const isPaying = (pool: string, address: string): string => `
   EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
     WHERE t.pool_id = ${pool} AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ${address})`;
 
-/** The deposit, which nobody confirms, cancels or tells another hash for meanwhile. */
+/** The deposit, which nobody confirms, cancels or submits another hash for meanwhile. */
 const LOCKED = `
   deposit AS MATERIALIZED (
     SELECT id, account, status, type FROM transactions WHERE id = :id AND account = :caller FOR NO KEY UPDATE
@@ -22,7 +22,7 @@ const LOCKED = `
 const FOUND = `SELECT CASE WHEN account = :caller THEN '' END AS data FROM transactions WHERE id = :id`;
 
 /**
- * Stores the hash of a payment, instead of one that was told before. Of a deposit that has expired too: a late payment
+ * Stores the hash of a payment, instead of an earlier one. Of a deposit that has expired too: a late payment
  * still confirms it. One that is on the chain needs none.
  */
 export const SUBMIT_DEPOSIT = statement<{ id: string; caller: string; hash: string }, ReadableRow>(

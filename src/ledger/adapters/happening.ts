@@ -7,7 +7,7 @@ type OfPool =
       poolId: Hex;
     }
   | {
-      /** Made by the contract, which told it in an event: `PoolOpened`. */
+      /** Made by the contract, and named in its event `PoolOpened`. */
       poolNumber: bigint;
     }
   | {

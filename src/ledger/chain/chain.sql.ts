@@ -127,7 +127,7 @@ export const CONTRACTS_APART = `
 /** A price is what so many shares are worth: many more than anybody has, so that the price is exact for all holdings. */
 export const PRICED_SHARES = 10n ** 36n;
 
-/** A yearly rate is told from prices that are at least so far apart, and at most MOST_DAYS. */
+/** A yearly rate is computed from prices that are at least so far apart, and at most MOST_DAYS. */
 const LEAST_TIME = "interval '1 day'";
 /** Days of which the last price is kept, before the newest. */
 export const MOST_DAYS = 7;

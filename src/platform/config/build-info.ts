@@ -5,7 +5,7 @@ import { Gauge, type Registry, register } from 'prom-client';
 /** From here up to the package: it is next to `src` in a checkout, and next to `dist` where it was built. */
 const ABOVE = ['../../..', '../../../..'];
 
-/** What runs: the package's version, and the commit that the image was made of, if its builder told it. */
+/** What runs: the package's version, and the commit that the image was made of, if its builder named it. */
 export function buildOf(commit: string | undefined): { version: string; commit: string } {
   for (const folder of ABOVE)
     try {

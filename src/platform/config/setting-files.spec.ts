@@ -40,7 +40,7 @@ describe('a setting in a file', () => {
     );
   });
 
-  it('is told once when it cannot be read, is empty, or is set twice', () => {
+  it('is reported once when it cannot be read, is empty, or is set twice', () => {
     const none = path.join(folder, 'none');
     expect(() => read({ JWT_SECRET_FILE: none })).toThrow(/:\n {2}JWT_SECRET_FILE cannot be read: ENOENT$/);
     expect(() => read({ JWT_SECRET_FILE: folder })).toThrow(/:\n {2}JWT_SECRET_FILE cannot be read: EISDIR$/);
@@ -68,7 +68,7 @@ describe('a variable that is almost a setting', () => {
     ['RATELIMIT_GENERAL', 'RATE_LIMIT_GENERAL'],
     ['JWT_SECERT', 'JWT_SECRET'],
     ['JWT_SECRET_FIEL', 'JWT_SECRET_FILE'],
-  ])('is told: %s', (name, meant) => {
+  ])('is reported: %s', (name, meant) => {
     expect(told(name)).toEqual([`${name} is no setting and has no effect. Is ${meant} meant?`]);
   });
 
@@ -77,7 +77,7 @@ describe('a variable that is almost a setting', () => {
     (name) => expect(told(name)).toEqual([]),
   );
 
-  it('is not told when what is meant is set', () => {
+  it('is not reported when what is meant is set', () => {
     expect(told('JWT_SECRETS', { JWT_SECRET: 'x' })).toEqual([]);
   });
 });

@@ -138,7 +138,7 @@ export function readSettings<Areas extends readonly AreaClass[]>(
     const plain = Object.fromEntries(given.map((name) => [name, values[name]]));
     return plainToInstance(area, plain, { exposeDefaultValues: true });
   });
-  // Areas may share a setting, whose problem is told once.
+  // Areas may share a setting, whose problem is reported once.
   const problems = new Set(read.flatMap(describeProblems));
   const wrong = (name: string): boolean => [...problems].some((problem) => problem.startsWith(`${name} `));
   const settings = Object.assign({}, ...read) as SettingsOf<Areas> & Record<string, unknown>;

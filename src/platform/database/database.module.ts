@@ -47,7 +47,7 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: 10,
             retryDelay: 1000,
-            // A server may come up later. A wrong password stays wrong, and is told at once.
+            // A server may come up later. A wrong password stays wrong, and is reported at once.
             toRetry: (error: unknown) => !isRefusal(error),
           }),
         }),

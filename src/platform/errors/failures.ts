@@ -22,7 +22,7 @@ export function reasonOf(error: unknown, request: FastifyRequest | IncomingMessa
 }
 
 /**
- * Logs why a request became a 5xx. In an outage all fail in the same way, so each cause is told once a second, with how
+ * Logs why a request became a 5xx. In an outage all fail in the same way, so each cause is logged once a second, with how
  * many more there were; the line of each request has its status and code.
  * @param request Node's, with `log` and `id`, if middleware failed
  */
@@ -36,7 +36,7 @@ export function logFailure(
   const isExpected = 'raw' in request && draining.has(request.server.server);
   const level = isProbe(route) ? 'debug' : isExpected ? 'warn' : 'error';
   const { name, message, code: kind } = (error ?? {}) as Record<string, unknown>;
-  // What is broken, and no outage, is told for each route.
+  // What is broken, and no outage, is logged for each route.
   const cause = [level, status === 503 || route, name, kind, message ?? error].map(String).join(' ');
   const { log } = request;
   if (repeats.isFirst(cause, (leftOut) => log[level]({ code, leftOut }, `${text}, ${leftOut} times more`)))

@@ -22,7 +22,7 @@ export class OutageLog {
   }
 }
 
-/** Causes that are told apart in a second. Texts of errors may hold ids, so there may be any number. */
+/** Causes that are distinguished in a second. Texts of errors may hold ids, so there may be any number. */
 const MOST_CAUSES = 20;
 const WINDOW_MS = 1000;
 
@@ -33,8 +33,8 @@ export class Repeats {
   constructor(private readonly windowMs = WINDOW_MS) {}
 
   /**
-   * Whether this one is to be told.
-   * @param leftOut is called once the second is over, if others of the cause were not told
+   * Whether to log this one.
+   * @param leftOut is called once the second is over, if others of the cause were not logged
    */
   isFirst(cause: string, leftOut: (count: number) => void): boolean {
     const key = this.counts.has(cause) || this.counts.size < MOST_CAUSES ? cause : 'others';

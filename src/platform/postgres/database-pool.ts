@@ -57,7 +57,7 @@ export class DatabaseClient extends PgClient {
   }
 
   /**
-   * What the caller of a failed statement is told:
+   * What the caller of a failed statement learns:
    * - `OutcomeUnknown`, if it writes and may have been done
    * - `DatabaseUnavailable`, if the connection was lost
    * - otherwise the error itself

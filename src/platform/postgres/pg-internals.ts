@@ -75,7 +75,7 @@ export const onServerError = (
 ): unknown => connection.on('errorMessage', listener);
 
 /**
- * Calls back when the server is done with the query whose error it has told, or its connection is gone. It tells an error
+ * Calls back when the server is done with the query whose error it has reported, or its connection is gone. It reports an error
  * before it undoes the transaction, which has its locks until then.
  */
 export function onceUndone({ connection }: { connection: Connection }, callback: () => void): void {

@@ -25,7 +25,7 @@ interface Field {
   rules: Check[];
 }
 
-/** What class-transformer is told, and what compiled rules hold to. */
+/** Options of class-transformer, to which compiled rules hold. */
 export const TRANSFORM_OPTIONS: ClassTransformOptions = { exposeUnsetFields: false };
 
 /**

@@ -9,7 +9,9 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
   WHERE o.pool_id = p.id AND o.address = ($1::text)))) AS readable, u.address = ($1::text) AS "isOwner", p.contract_address AS contract,
     (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
 
-coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AS "isCurrent",
     c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = ($1::text) AS "isOrganiser",
     m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,

@@ -2,14 +2,16 @@
 
 -- src/extensions/payments/calls.sql.ts
 PREPARE draw_to_call AS
-SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
-FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
-LEFT JOIN (
-SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') c CROSS JOIN LATERAL (
-  SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
-  ORDER BY draw_id DESC LIMIT 1
-) d
-ORDER BY c.position DESC LIMIT 1) d ON d.status = 'ACTIVE' AND d.draw_time > (SELECT block_time FROM chain_cursor);
+  SELECT chain.*,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+  FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
+  LEFT JOIN (
+  SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') c CROSS JOIN LATERAL (
+    SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
+    ORDER BY draw_id DESC LIMIT 1
+  ) d
+  ORDER BY c.position DESC LIMIT 1) d ON d.status = 'ACTIVE' AND d.draw_time > (SELECT block_time FROM chain_cursor);
 
 -- src/extensions/payments/calls.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
@@ -34,7 +36,9 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
   FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
   -- A contract that is followed for other pools only is no reference contract for these.
   ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
-    (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
+
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
@@ -65,7 +69,9 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
   FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
   -- A contract that is followed for other pools only is no reference contract for these.
   ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
-    (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
+
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
@@ -104,7 +110,9 @@ LEFT JOIN LATERAL (
 -- src/extensions/payments/draw-calls.service.ts
 -- $1 contract text, $2 drawId bigint, $3 caller text
 PREPARE draw_of_call AS
-  SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = c.address) AS token, c.address AS contract, d.status, d.paid, CASE
+  SELECT chain.*,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract, d.status, d.paid, CASE
   WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
   WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
     (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,

@@ -113,6 +113,18 @@ describe('calls', () => {
     await app.sql('DELETE FROM chain_contracts_apart');
   });
 
+  it('pay nothing into a contract that is quarantined, and pay into one that catches up', async () => {
+    const { id } = await newPool();
+    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    const { status, body, headers } = await calls(id, 'deposit?amount=7');
+    expect([status, body.code]).toEqual([503, 'chain_unknown']);
+    expect(headers['retry-after']).toBeDefined();
+    await app.sql(`UPDATE chain_contracts_apart SET state = 'catching_up'`);
+    expect((await calls(id, 'deposit?amount=7')).status).toBe(200);
+    await app.sql('DELETE FROM chain_contracts_apart');
+  });
+
   it('offer no withdrawal to an outsider whose deposit is only announced', async () => {
     const { id: poolId } = await app.createPool(stranger, { type: 'cooperative' });
     await addTransaction(app, { poolId, account: saver.address, status: 'PENDING' });

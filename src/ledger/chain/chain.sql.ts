@@ -45,9 +45,10 @@ export const contractsOf = (type: PoolType): string =>
 /** SQL: the chain, as the indexer has read it: one row, or none yet. */
 export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId" FROM chain_facts)`;
 
-/** SQL: the token of the contract; null until the indexer has read it. */
-export const tokenOf = (contract: string): string =>
-  `(SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract})`;
+/** SQL: the token that the contract may be paid in; null until the indexer has read it, and while it is quarantined. */
+export const tokenOf = (contract: string): string => `
+  (SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract} AND NOT EXISTS (
+     SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined'))`;
 
 /**
  * SQL: the contracts that are not known to have the first token: those of other tokens, whose sums are separate, and

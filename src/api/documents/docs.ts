@@ -128,7 +128,7 @@ export function serveDocs(
   }
 }
 
-/** Gives the document of an address. */
+/** Returns the document for a base URL. */
 function documents(app: NestFastifyApplication): (url: string) => Asset {
   const kept = new Map<string, Asset>();
   let document: OpenAPIObject | undefined;

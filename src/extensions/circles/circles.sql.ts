@@ -11,14 +11,14 @@ const OF_POOL = `
   LEFT JOIN circle_members m ON m.contract = c.contract AND m.circle_id = c.circle_id AND m.account = :caller
   LEFT JOIN ${LAST_BLOCK} last ON true`;
 
-/** SQL: who may know of a circle: who may read its pool, and those whom it names. */
+/** SQL: who may see a circle: readers of its pool, and its members. */
 const READABLE = `(m.account IS NOT NULL OR ${isReader('p.id', ':caller')})`;
 
 /** SQL: what the circle gives back of what member `m` locked and paid, once it is over. */
 const REFUND = `CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END`;
 const PAYOUT = 'm.won - m.paid_out';
 
-/** SQL: what the contract takes of the caller in the block after the last one that was read, as it stands there. */
+/** SQL: the calls that the contract accepts from the caller in the block after the last one that was read. */
 const CAN = {
   open: `c.circle_id IS NULL AND u.address = :caller AND ${holdsCircles('p')}`,
   join: `c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by`,

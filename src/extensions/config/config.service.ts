@@ -40,7 +40,7 @@ export class ClientConfigService implements OnApplicationBootstrap {
 
   /** A wrong CHAIN_ID would otherwise show only when nobody can sign in. */
   async onApplicationBootstrap(): Promise<void> {
-    // Without an answer the service starts all the same: /health tells of database and schema.
+    // Without an answer the service starts all the same: /health reports database and schema.
     const known = await this.chain.read().catch(() => undefined);
     const { chainId } = this.settings.signIn;
     if (chainId !== null && known?.chainId && known.chainId !== chainId)

@@ -83,7 +83,7 @@ function isPublicAddress(address: string, isHttpAllowed: boolean): boolean {
   return protocol === 'https:' || (protocol === 'http:' && (isHttpAllowed || isLoopback(hostname)));
 }
 
-/** Whether the address is one of the service's own that says more than where the node is. */
+/** Whether the address is one of the service's own and has more than the node's host. */
 function mayTellKey(address: string, own: string): boolean {
   const said = keyPart(address);
   return (
@@ -94,7 +94,7 @@ function mayTellKey(address: string, own: string): boolean {
 
 const hostname = (address: string): string => new URL(address).hostname;
 
-/** What of an address may be a key. A node takes the same key by another scheme or port, and with more slashes. */
+/** The part of an address that may be a key. A node accepts it with another scheme or port, and with more slashes. */
 function keyPart(address: string): string {
   const { pathname, search } = new URL(address);
   return pathname.split('/').filter(Boolean).join('/') + search;

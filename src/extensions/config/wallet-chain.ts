@@ -51,7 +51,7 @@ export class WalletChain {
   }
 }
 
-/** What is set, else the chain of this machine, else what is known of the chain. */
+/** The settings, else the chain of this machine, else what is known of the chain id. */
 export function chainInfo(
   id: number,
   told: Pick<ClientConfigSettings, 'CHAIN_NAME' | 'CHAIN_CURRENCY' | 'PUBLIC_RPC_URLS' | 'EXPLORER_URL'>,
@@ -122,5 +122,5 @@ export const KNOWN_CHAINS: Readonly<Record<string, KnownChain>> = {
   ),
 };
 
-/** What there is to say of any other chain. Nearly all of those for Ethereum's tools count in ether. */
+/** For any other chain. Nearly all of those for Ethereum's tools count in ether. */
 const UNKNOWN_CHAIN = { currency: ETHER, rpcUrls: [], explorerUrl: null };

@@ -13,10 +13,10 @@ import { isKnown } from './readers.sql';
 const AT_ONCE = 2;
 /** Events that are looked at in a step, or one row. It takes the database some 5 ms. */
 const STEP = 1000;
-/** A client that is further behind, in events of all pools, or misses more events of its own, is told to reload. */
+/** A client that is further behind, in events of all pools, or misses more events of its own, gets `reload`. */
 export const MOST_READ = 20_000;
 export const MOST_SENT = 1000;
-/** For the feed of ended sessions to answer again. */
+/** Wait for the feed of ended sessions to answer again. */
 const FRESH_POLL_MS = 100;
 
 /** Where the live streams of this process are. Undefined: there are none. */

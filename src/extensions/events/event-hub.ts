@@ -15,7 +15,7 @@ import { OPEN_STREAM } from './events.sql';
 import { READERS_OF_POOLS, audienceOf } from './readers.sql';
 
 const SWEEP_MS = 1000;
-/** While nothing happens, so often the database is asked whether the place of the live streams is still one. */
+/** Interval at which an idle process checks that streams can still resume from the place of the live ones. */
 const CHECK_MS = 1000;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
@@ -26,9 +26,9 @@ const EVENTS = 1000;
 /** Where a stream starts. */
 export interface Opening {
   place: ResumePlace;
-  /** The place after all that can be read. No client says what that is. */
+  /** The place after everything that can be read, which no client decides. */
   present: string;
-  /** True if the client's place is none to go on from: it starts at the present, and misses events. */
+  /** True if the client's place is not resumable: the stream starts at the present, and misses events. */
   isGap: boolean;
 }
 
@@ -126,7 +126,7 @@ export class EventHub implements OnModuleDestroy {
   }
 
   /**
-   * A failover may have lost what the streams have seen, and gives its ids again. Who stayed at the old place would miss
+   * A failover may have lost what the streams have seen, and reuses its ids. A stream at the old place would miss
    * what comes until then.
    */
   private async checkPlace(cursor: string): Promise<void> {

@@ -9,7 +9,7 @@ import { type EventBatch, frameText } from './event-batch';
 const MAX_BUFFERED = 256 * 1024;
 const DRAIN_POLL_MS = 20;
 const PING_MS = 15_000;
-/** Clients are told to wait a random time in this range before they reconnect, so that they do not all come at once. */
+/** Clients wait a random time in this range before they reconnect, so that they do not all come at once. */
 export const RETRY_MS = { least: 1000, most: 5000 };
 
 /** Why streams end. */

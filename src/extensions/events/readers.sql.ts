@@ -21,7 +21,7 @@ const NOBODY = KINDS.reverted;
 /** Whether this version knows what the event is about. Nobody may read an event that it does not know. */
 export const isKnown = (event: LedgerEvent): boolean => Object.hasOwn(AUDIENCES, subjectOf(event));
 
-/** Streams and webhooks both ask here; who catches up asks `mayRead`, in SQL. */
+/** For streams and webhooks; catch-ups use `mayRead`, in SQL. */
 export function audienceOf(event: LedgerEvent): Audience {
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
   const kind = isKnown(event) ? KINDS[AUDIENCES[subjectOf(event)]] : NOBODY;

@@ -8,7 +8,7 @@ import { lineOf } from '#platform/log/request-line';
 import { END_REASONS, type EndReason } from './event-stream';
 import { EventsSettings } from './events.settings';
 
-/** How many streams are open: of each user, of each client address, and in this process. Tells when one ends, and why. */
+/** How many streams are open: of each user and client address, and in this process. Logs when one ends, and why. */
 @Injectable()
 export class StreamPlaces {
   private readonly byUser = new Map<string, number>();
@@ -44,7 +44,7 @@ export class StreamPlaces {
     return () => change(-1);
   }
 
-  /** In place of the line and the measurement of a finished request. */
+  /** Replaces the log line and the metric of a finished request. */
   report(reply: FastifyReply, reason: EndReason): void {
     this.ended.inc({ reason });
     const { request, elapsedTime } = reply;

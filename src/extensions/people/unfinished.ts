@@ -30,7 +30,7 @@ export class Unfinished {
     Object.assign(deletion, { collect: () => void this.measure() });
   }
 
-  /** Fails silently: other code logs that the database does not answer. */
+  /** Fails silently: other code logs an unavailable database. */
   readonly measure = atMostEvery(EVERY_MS, () => this.ask().catch(() => undefined));
 
   private async ask(): Promise<void> {

@@ -9,7 +9,7 @@ import { UsersModule } from '#features/users/users.module';
 import { StartController } from './start.controller';
 import { StartService } from './start.service';
 
-/** Joins what the other features tell a caller. None of them knows it. */
+/** Joins what other features answer a caller. None of them depends on it. */
 @Module({
   imports: [
     AccessModule,

@@ -38,7 +38,7 @@ export interface StartRow extends Lists {
 }
 
 /**
- * What the parts of the service tell of a caller, and the place of events that follow, all of one moment: one statement
+ * What the parts of the service return for a caller, and the place of events that follow, at one moment: a statement
  * has one snapshot. Each part is the statement of the part's own endpoint. No row: the user no longer exists.
  */
 export const START = statement<

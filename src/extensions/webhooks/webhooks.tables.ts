@@ -1,2 +1,2 @@
-/** Tables of this room without an entity, as only statements read and write them. */
+/** Tables of this module without an entity, as only statements read and write them. */
 export const TABLES = ['webhook_crowds', 'webhook_events'];

@@ -57,7 +57,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     return true;
   }
 
-  /** The session that the token names. Whether it lives only the database may know. */
+  /** The session that the token names, which may have ended. */
   nameOf(context: ExecutionContext): Promise<string | undefined> {
     return this.tried(context, async (request) => {
       const known = this.sessions.verified(request.headers.authorization ?? '');

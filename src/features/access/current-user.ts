@@ -1,6 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 
-/** What a verified token says about its bearer. */
+/** Claims of a verified token about its bearer. */
 export interface AuthenticatedUser {
   userId: string;
   /** Lower-cased. */

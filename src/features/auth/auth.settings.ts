@@ -2,7 +2,7 @@ import { IsIn, IsInt, IsOptional, Min, ValidateIf } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Integer, List, Setting } from '#platform/config/settings';
 
-/** Whether it is host and port as pages write them in `domain` (EIP-4361): lower case, no port that goes without saying. */
+/** Whether it is host and port as in `domain` of EIP-4361: lower case, without a default port. */
 const isPageHost = (item: string): boolean =>
   /^[a-z0-9.:[\]-]+$/.test(item) &&
   ['http', 'https'].every((scheme) => URL.parse(`${scheme}://${item}`)?.host === item);

@@ -32,7 +32,7 @@ export class DatabaseClock {
     Object.assign(gauge, { collect: () => void this.measure() });
   }
 
-  /** Shares an answer of the last ten seconds. Fails silently: other code logs that the database does not answer. */
+  /** Shares an answer of the last ten seconds. Fails silently: other code logs an unavailable database. */
   readonly measure = atMostEvery(EVERY_MS, () => this.ask().catch(() => undefined));
 
   private async ask(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Tables of this room without an entity: only statements, the indexer and triggers read and write them. */
+/** Tables of this module without an entity: only statements, the indexer and triggers read and write them. */
 export const TABLES = [
   'cancelled_pools',
   'idempotency_keys',

@@ -13,7 +13,7 @@ export const isPaying = (pool: string, address: string): string => `
   EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
     WHERE t.pool_id = ${pool} AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ${address})`;
 
-/** The deposit, which nobody confirms, cancels or submits another hash for meanwhile. */
+/** The deposit, locked against confirmation, cancelling and other hashes. */
 const LOCKED = `
   deposit AS MATERIALIZED (
     SELECT id, account, status, type FROM transactions WHERE id = :id AND account = :caller FOR NO KEY UPDATE
@@ -65,7 +65,7 @@ export const TAKE_SUBMISSION_BACK = statement<
     ${FOUND}`,
 );
 
-/** What became of the pool. No row of it: there is none. See `cancel_pool` in the migration. */
+/** The outcome. No row: the pool does not exist. See `cancel_pool` in the migration. */
 export const CANCEL_POOL = statement<
   { pool: string; caller: string },
   { outcome: 'cancelled' | 'forbidden' | 'submitted' | 'not_empty' | 'unknown' | null }

@@ -94,7 +94,7 @@ export class TransactionsService {
     return this.byId(caller, id);
   }
 
-  /** Takes that back. @throws ApiError as `sent` */
+  /** Clears the hash again. @throws ApiError as `sent` */
   async takeBack(caller: AuthenticatedUser, id: string, hash?: string): Promise<JsonText<TransactionDetail>> {
     const values = { id: knownForm(id), caller: caller.address, hash: hash?.toLowerCase() ?? null };
     readable(await this.database.write(TAKE_SUBMISSION_BACK, values));

@@ -5,7 +5,6 @@ import { CurrentUser, type Session } from '#features/access/current-user';
 import { Profile } from './users.dto';
 import { UsersService } from './users.service';
 
-/** Tells callers what the service knows about them. */
 @Controller('users')
 export class UsersController {
   constructor(private readonly users: UsersService) {}

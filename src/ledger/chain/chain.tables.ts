@@ -1,5 +1,5 @@
 /**
- * Tables of this room without an entity: how far the indexer is, what it follows, what it has read,
+ * Tables of this module without an entity: how far the indexer is, what it follows, what it has read,
  * and the circles that it makes of that. Only the indexer
  * writes them.
  */

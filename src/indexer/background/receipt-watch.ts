@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
@@ -110,14 +111,8 @@ export class ReceiptWatch extends SideLoop {
     // Whatever fails closes the connection, and so ends this.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     const kept = await client.query<{ filled: number }>(KEEP, [
-      found.map(({ txHash }) => txHash),
-      found.map(({ number }) => number),
-      found.map(({ hash }) => hash),
-      found.map(({ used }) => used),
-      found.map(({ price }) => price),
-      found.map(({ l1Fee }) => l1Fee),
-      blocks.map(({ number }) => number),
-      blocks.map(({ hash }) => hash),
+      ...columnsOf(found, 'txHash', 'number', 'hash', 'used', 'price', 'l1Fee'),
+      ...columnsOf(blocks, 'number', 'hash'),
       blocks.map(({ number }) => numbers.has(number)),
     ]);
     await client.query('COMMIT');

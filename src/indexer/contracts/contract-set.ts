@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import type { PoolType } from '#values/types';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { Adapter } from '#indexer/adapters/adapter';
@@ -56,14 +57,10 @@ export async function followContracts(
     }
   const set = [
     cursor.epoch,
-    wanted.map(({ type }) => type),
-    wanted.map(({ address }) => address),
-    wanted.map(({ position }) => position),
+    ...columnsOf(wanted, 'type', 'address', 'position'),
     cursor.number + 1,
     [...late.keys()],
-    [...late.values()].map(({ number }) => number),
-    [...late.values()].map(({ hash }) => hash),
-    [...late.values()].map(({ time }) => time),
+    ...columnsOf(late.values(), 'number', 'hash', 'time'),
     wanted.map(({ address }) => adapterOf(address)?.poolsBy ?? 'reference'),
     wanted.map(({ address }) => adapterOf(address)?.isNumbered ?? true),
     wanted.map(({ address }) => adapterOf(address)?.verifiedAs ?? 'ReferencePool'),

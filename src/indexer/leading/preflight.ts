@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
@@ -100,19 +101,12 @@ export class Preflight {
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
     const tokens = (this.tokens?.known ?? []).filter(({ contract }) => !this.barred.has(contract));
-    await client.query(KEEP, [
-      this.epoch,
-      tokens.map(({ contract }) => contract),
-      tokens.map(({ address }) => address),
-      tokens.map(({ symbol }) => symbol),
-      tokens.map(({ decimals }) => decimals),
-    ]);
+    await client.query(KEEP, [this.epoch, ...columnsOf(tokens, 'contract', 'address', 'symbol', 'decimals')]);
     if (this.contracts)
       await client.query(KEEP_CONTRACTS, [
         this.epoch,
         this.endpoints.contracts,
-        this.contracts.map(({ minimum }) => minimum),
-        this.contracts.map(({ circles }) => circles),
+        ...columnsOf(this.contracts, 'minimum', 'circles'),
       ]);
   }
 

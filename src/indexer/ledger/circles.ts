@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import * as sql from './circles.sql';
 
 /** The contract counts its circles. */
@@ -26,7 +27,7 @@ export function circlesOf(events: OfCircle[]): CircleKey[] {
  */
 export async function makeCircles(client: Client, circles: CircleKey[]): Promise<void> {
   if (circles.length === 0) return;
-  const keys = [circles.map(({ contract }) => contract), circles.map(({ circleId }) => circleId)];
+  const keys = columnsOf(circles, 'contract', 'circleId');
   await client.query(sql.DELETE_CIRCLES, keys);
   await client.query(sql.MAKE_CIRCLES, keys);
 }

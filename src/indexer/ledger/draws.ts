@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { DRAW_CHANGES, type Decision, type EventOutcome, isDrawKind } from './decide';
 import * as sql from './draws.sql';
 
@@ -37,10 +38,7 @@ interface Change extends DrawKey {
   sums: Map<string, Sums>;
 }
 
-const keys = (draws: DrawKey[]): [string[], string[]] => [
-  draws.map(({ contract }) => contract),
-  draws.map(({ drawId }) => drawId),
-];
+const keys = (draws: DrawKey[]): string[][] => columnsOf(draws, 'contract', 'drawId');
 
 /** Updates draws with applied events, which have to be in chain_events already. */
 export async function applyToDraws(client: Client, decisions: Decision[]): Promise<void> {
@@ -56,13 +54,11 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
     .flatMap(({ contract, drawId, sums }) =>
       [...sums].map(([account, sum]) => ({ contract, drawId, account, ...sum })),
     );
-  if (added.length > 0) {
+  if (added.length > 0)
     await client.query(sql.ADD_TO_DRAWS, [
       ...keys(added),
-      added.map(({ account }) => account),
-      ...(['tickets', 'paidIn', 'refunded'] as const).map((sum) => added.map((each) => each[sum].toString())),
+      ...columnsOf(added, 'account', 'tickets', 'paidIn', 'refunded'),
     ]);
-  }
   await client.query(sql.SET_STAGES, keys(changes));
 }
 

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { circlesOf, makeCircles } from './circles';
 import { PoolNames } from './pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
@@ -14,7 +15,7 @@ import {
   decide,
 } from './decide';
 import { applyToDraws } from './draws';
-import { type EventRow, inChainOrder, keptItem } from './event-rows';
+import { type EventRow, inChainOrder, keptItem, updateKept } from './event-rows';
 import * as sql from './event-writer.sql';
 import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
@@ -208,21 +209,13 @@ export class EventApplier {
     if (matched.length > 0)
       await this.client.query(sql.CONFIRM_DEPOSITS, [
         matched.map(({ transactionId }) => transactionId),
-        matched.map(({ event }) => event.amount),
-        matched.map(({ event }) => event.txHash),
-        matched.map(({ event }) => event.blockNumber),
-        matched.map(({ event }) => event.logIndex),
-        matched.map(({ event }) => event.time),
+        ...columnsOf(
+          matched.map(({ event }) => event),
+          ...(['amount', 'txHash', 'blockNumber', 'logIndex', 'time'] as const),
+        ),
       ]);
     const kept = decisions.filter(({ before }) => before !== undefined);
-    if (kept.length > 0)
-      await this.client.query(sql.UPDATE_KEPT, [
-        kept.map(({ event }) => event.blockNumber),
-        kept.map(({ event }) => event.logIndex),
-        kept.map(({ outcome }) => outcome),
-        kept.map(({ reason }) => reason ?? null),
-        kept.map(({ transactionId }) => transactionId ?? null),
-      ]);
+    if (kept.length > 0) await updateKept(this.client, kept);
     await this.client.query(sql.writeEvents(decisions));
     await applyToDraws(this.client, decisions);
     const applied = decisions.filter(({ outcome }) => outcome === 'APPLIED');

@@ -1,6 +1,9 @@
+import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import type { Kind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { Item, EventOutcome } from './decide';
+import type { Decision, Item, EventOutcome } from './decide';
+import { UPDATE_KEPT } from './event-writer.sql';
 
 /** A row of chain_events as the statements select it. */
 export interface EventRow {
@@ -60,6 +63,15 @@ export function keptItem(row: EventRow): Item {
     shares: row.shares,
   };
   return { event, before: row.outcome };
+}
+
+/** Writes what has become of events that are stored. */
+export async function updateKept(client: Client, decisions: Decision[]): Promise<void> {
+  const events = decisions.map(({ event }) => event);
+  await client.query(UPDATE_KEPT, [
+    ...columnsOf(events, 'blockNumber', 'logIndex'),
+    ...columnsOf(decisions, 'outcome', 'reason', 'transactionId'),
+  ]);
 }
 
 /** Sorts events in chain order. */

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import type { ChainEvent } from '#indexer/reading/decode';
 import {
   type Holding,
@@ -47,10 +48,7 @@ class Holdings {
     for (const { contract, account, poolName } of events)
       for (const each of [account, poolName]) holdings.of(contract, each);
     const wanted = [...holdings.byKey.values()];
-    const { rows } = await client.query<Row>(sql.LOAD, [
-      wanted.map(({ vault }) => vault),
-      wanted.map(({ account }) => account),
-    ]);
+    const { rows } = await client.query<Row>(sql.LOAD, columnsOf(wanted, 'vault', 'account'));
     for (const { vault, account, shares, cost, isPool } of rows) {
       Object.assign(holdings.of(vault, account), { shares: BigInt(shares), cost: BigInt(cost) });
       if (isPool) holdings.vault(vault).isPool = true;
@@ -89,12 +87,6 @@ class Holdings {
   }
 
   async save(client: Client): Promise<void> {
-    const all = [...this.byKey.values()];
-    await client.query(sql.SAVE, [
-      all.map(({ vault }) => vault),
-      all.map(({ account }) => account),
-      all.map(({ shares }) => shares),
-      all.map(({ cost }) => cost),
-    ]);
+    await client.query(sql.SAVE, columnsOf(this.byKey.values(), 'vault', 'account', 'shares', 'cost'));
   }
 }

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import type { Block } from '#indexer/reading/raw-chain';
 
 interface Row {
@@ -29,12 +30,7 @@ export class KeptBlocks {
   }
 
   async keep(blocks: Block[]): Promise<void> {
-    await this.client.query(KEEP, [
-      blocks.map((block) => block.number),
-      blocks.map((block) => block.hash),
-      blocks.map((block) => block.parentHash),
-      blocks.map((block) => block.time),
-    ]);
+    await this.client.query(KEEP, columnsOf(blocks, 'number', 'hash', 'parentHash', 'time'));
   }
 
   /** Drops the blocks before this one, but for the last block in effect, whose time is needed, and block 0. */

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { movesMoney } from '#indexer/reading/money';
 import * as sql from './pool-names.sql';
@@ -50,22 +51,23 @@ export class PoolNames {
   private async tie(openings: Opening[], late: Opener[]): Promise<void> {
     const openers = [...openings, ...late];
     await this.client.query(sql.TIE, [
-      openers.map(({ contract }) => contract),
-      openers.map(({ account }) => account),
-      openings.map(({ contract }) => contract),
-      openings.map(({ account }) => account),
-      openings.map(({ event }) => event.poolName),
-      openings.map(({ event }) => event.blockNumber),
-      openings.map(({ event }) => event.logIndex),
+      ...columnsOf(openers, 'contract', 'account'),
+      ...columnsOf(openings, 'contract', 'account'),
+      ...columnsOf(
+        openings.map(({ event }) => event),
+        'poolName',
+        'blockNumber',
+        'logIndex',
+      ),
     ]);
   }
 
   private async name(named: { event: Named; before?: string }[]): Promise<void> {
     const pairs = new Map(named.map(({ event }) => [`${event.contract} ${event.poolName}`, event]));
-    const { rows } = await this.client.query<{ contract: string; name: string; id: string }>(sql.NAMED, [
-      [...pairs.values()].map(({ contract }) => contract),
-      [...pairs.values()].map(({ poolName }) => poolName),
-    ]);
+    const { rows } = await this.client.query<{ contract: string; name: string; id: string }>(
+      sql.NAMED,
+      columnsOf(pairs.values(), 'contract', 'poolName'),
+    );
     const ids = new Map(rows.map(({ contract, name, id }) => [`${contract} ${name}`, id]));
     const renamed: Named[] = [];
     for (const { event, before } of named) {
@@ -75,11 +77,7 @@ export class PoolNames {
       if (before !== undefined) renamed.push(event);
     }
     if (renamed.length > 0)
-      await this.client.query(sql.RENAME, [
-        renamed.map(({ blockNumber }) => blockNumber),
-        renamed.map(({ logIndex }) => logIndex),
-        renamed.map(({ poolId }) => poolId),
-      ]);
+      await this.client.query(sql.RENAME, columnsOf(renamed, 'blockNumber', 'logIndex', 'poolId'));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import {
   type LoadedPool,
   type PositionRow,
@@ -47,13 +48,7 @@ export class FormerRows {
   async save(client: Client, dropUpTo: number): Promise<void> {
     const rows = [...this.rows.values()];
     if (rows.length === 0) return;
-    await client.query(sql.KEEP_FORMER, [
-      rows.map(({ block }) => block),
-      rows.map(({ pool }) => pool),
-      rows.map(({ address }) => address),
-      rows.map(({ row }) => row),
-      dropUpTo,
-    ]);
+    await client.query(sql.KEEP_FORMER, [...columnsOf(rows, 'block', 'pool', 'address', 'row'), dropUpTo]);
   }
 }
 

@@ -1,12 +1,13 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { rebuildDraws } from '#indexer/ledger/draws';
 import * as draws from '#indexer/ledger/draws.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
+import { updateKept } from '#indexer/ledger/event-rows';
 import { refusal } from '#indexer/ledger/set-aside';
 import { correct, schemaOf } from './correction';
 import { type Replayed, decideAgain, readLotteries, storedItem } from './event-reader';
 import { EVENTS_OF_NONE } from './events.sql';
-import { writeOutcomes } from './pool-correction';
 import * as sql from './draws.sql';
 
 /** Events of draws that are decided, and written if they are wrong, at a time. */
@@ -53,7 +54,7 @@ export class DrawCorrection {
         this.outcomes += await correct(this.client, async (now) => {
           const { changed } = await this.readAnew(from, now);
           const wrong = changed.filter(({ before }) => before !== 'FAILED');
-          await writeOutcomes(this.client, wrong);
+          await updateKept(this.client, wrong);
           return wrong.length;
         });
       for (const failed of piece.changed.filter(({ before }) => before === 'FAILED'))
@@ -67,7 +68,7 @@ export class DrawCorrection {
   private async tryFailed(decision: Replayed): Promise<void> {
     const { contract, drawId } = decision.event;
     await correct(this.client, async () => {
-      await writeOutcomes(this.client, [decision]);
+      await updateKept(this.client, [decision]);
       if (decision.outcome === 'APPLIED') await rebuildDraws(this.client, [{ contract, drawId: drawId! }]);
     }).then(
       () => (this.outcomes += 1),
@@ -132,7 +133,7 @@ export class DrawCorrection {
   /** The indexer's own statements write into tables of the same names, which only this transaction has. */
   private async compare(some: DrawKey[]): Promise<DrawKey[]> {
     const { reader } = this;
-    const keys = [some.map(({ contract }) => contract), some.map(({ drawId }) => drawId)];
+    const keys = columnsOf(some, 'contract', 'drawId');
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     try {
       const schema = await schemaOf(reader);

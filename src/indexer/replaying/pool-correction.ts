@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { makeCirclesOf } from '#indexer/ledger/circles';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
-import { UPDATE_KEPT } from '#indexer/ledger/event-writer.sql';
+import { updateKept } from '#indexer/ledger/event-rows';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { refusal } from '#indexer/ledger/set-aside';
@@ -126,19 +126,9 @@ export class PoolCorrection {
       if (changed.length === 0) continue;
       decided.add(id);
       await turns.idle();
-      await writeOutcomes(client, changed.splice(0));
+      await updateKept(client, changed.splice(0));
     }
     for (const name of ['replay_pools', 'replay_events']) await client.query(`CLOSE ${name}`);
     return decided;
   }
-}
-
-export async function writeOutcomes(client: Client, decisions: Replayed[]): Promise<void> {
-  await client.query(UPDATE_KEPT, [
-    decisions.map(({ event }) => event.blockNumber),
-    decisions.map(({ event }) => event.logIndex),
-    decisions.map(({ outcome }) => outcome),
-    decisions.map(({ reason }) => reason ?? null),
-    decisions.map(({ transactionId }) => transactionId ?? null),
-  ]);
 }

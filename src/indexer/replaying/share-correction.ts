@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { type EventRow, keptItem } from '#indexer/ledger/event-rows';
 import { standIn } from '#indexer/ledger/stand-in';
 import type { ChainEvent } from '#indexer/reading/decode';
@@ -148,12 +149,7 @@ export class ShareCorrection {
         [vault, after, HOLDINGS_AT_ONCE],
       );
       if (rows.length === 0) return;
-      await this.client.query(SAVE, [
-        rows.map(() => vault),
-        rows.map(({ account }) => account),
-        rows.map(({ shares }) => shares),
-        rows.map(({ cost }) => cost),
-      ]);
+      await this.client.query(SAVE, [rows.map(() => vault), ...columnsOf(rows, 'account', 'shares', 'cost')]);
       this.holdings += rows.length;
       after = rows.at(-1)!.account;
     }
@@ -173,9 +169,7 @@ class Wrong {
 }
 
 const valuesOf = (rows: Row[]): unknown[][] =>
-  (['blockNumber', 'logIndex', 'blockHash', 'kind', 'account', 'poolName', 'amount', 'shares'] as const).map(
-    (name) => rows.map((row) => row[name]),
-  );
+  columnsOf(rows, 'blockNumber', 'logIndex', 'blockHash', 'kind', 'account', 'poolName', 'amount', 'shares');
 
 const isOther = (row: Row, stored: Row): boolean =>
   (['kind', 'account', 'poolName', 'amount', 'shares'] as const).some((name) => row[name] !== stored[name]);

@@ -33,7 +33,7 @@ describe('a contract that knows pools by account', () => {
       409,
       expect.objectContaining({
         success: false,
-        error: 'There is a pool already',
+        error: 'The pool already exists',
         code: 'pool_exists',
       }),
     ]);

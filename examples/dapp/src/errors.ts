@@ -12,7 +12,7 @@ const MINUTE_SECONDS = 60;
 /** Messages for the user, by the stable `code` of service and client. */
 const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', string>> = {
   account_mismatch: 'Your wallet is on another account than the one you signed in with. Nothing was sent.',
-  already_paid: 'The prize is paid already.',
+  already_paid: 'The prize is already paid.',
   authentication_failed: 'The signature was not accepted. Please sign in again.',
   below_minimum: 'That is less than the contract takes.',
   already_done: 'That is done already.',
@@ -21,7 +21,7 @@ const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', strin
     'This pool is in a contract with calls of its own: pay in and take out there. Here you see what comes of it.',
   chain_unknown: 'The service has not read its chain yet. Please try again in a moment.',
   circle_exists: 'The circle is open already.',
-  compounding_unchanged: 'It is so already.',
+  compounding_unchanged: 'This setting is already in effect.',
   contract_refuses: 'The contract does not take that now. Nothing was sent.',
   cross_site_request: 'The service does not accept requests from this page.',
   deposit_below_minimum: 'That is less than the smallest deposit.',
@@ -65,7 +65,7 @@ const BY_CONTRACT: Record<string, string> = {
   InsufficientBalance: 'You have less than that in the pool.',
   NotAllowed: 'That is not yours to do, or not yet.',
   NotMember: 'The circle does not name you.',
-  NothingToChange: 'It is so already.',
+  NothingToChange: 'This setting is already in effect.',
   NothingToClaim: 'There is nothing to claim.',
   NothingToRefund: 'Your money is back already.',
   PoolFull: 'The pool cannot hold that much.',

@@ -68,7 +68,7 @@ export const ERRORS = {
   ),
   wrong_draw_status: named(409, 'The draw has another status', 'The call needs a draw of another status'),
   too_early: named(409, 'It is too early', 'The contract does not accept the call yet'),
-  already_paid: named(409, 'The prize is paid already', 'The winner has the prize'),
+  already_paid: named(409, 'The prize is already paid', 'The winner has the prize'),
   nothing_to_refund: named(
     409,
     'Nothing to refund',
@@ -76,18 +76,18 @@ export const ERRORS = {
   ),
   deposit_submitted: named(
     409,
-    'The payment of the deposit was sent already',
+    'The payment of the deposit was already sent',
     'A payment is on its way: wait for it, or clear its hash if the wallet dropped it',
   ),
   insufficient_balance: named(
     409,
-    'The account has less in the pool',
+    'Insufficient pool balance',
     'The caller has less than this amount in the pool',
   ),
-  nothing_to_claim: named(409, 'There is no yield to claim', 'The caller has no unclaimed yield in the pool'),
+  nothing_to_claim: named(409, 'No yield to claim', 'The caller has no unclaimed yield in the pool'),
   calls_unknown: named(
     409,
-    'The calls are not known',
+    "This call is unavailable for the pool's contract",
     'The service knows no such call of the contract, or the contract has no number for the pool yet',
   ),
   contract_refuses: named(
@@ -96,13 +96,17 @@ export const ERRORS = {
     'The contract refuses the call now: it is paused, for example, or the amount is beyond a limit',
     [{ field: 'calls', message: 'deposit: EnforcedPause()' }],
   ),
-  compounding_unchanged: named(409, 'It is so already', 'Compounding already has this setting'),
+  compounding_unchanged: named(
+    409,
+    'Compounding already has this setting',
+    'The contract has this setting for the caller',
+  ),
   uses_circle: named(
     409,
-    'Money moves by the calls of the circle',
-    'The pool is a savings circle: use the calls of the circle',
+    'Use the calls of the circle for this pool',
+    'The pool is a savings circle: its members join, contribute and claim',
   ),
-  circle_exists: named(409, 'The pool has a circle already', 'A pool has one savings circle'),
+  circle_exists: named(409, 'The pool already has a circle', 'A pool has one savings circle'),
   wrong_circle_state: named(
     409,
     'The circle is in another state',
@@ -110,7 +114,7 @@ export const ERRORS = {
   ),
   already_done: named(
     409,
-    'It is done already',
+    'Already joined, or round already paid',
     'The caller has already joined the circle, or paid for its round',
   ),
   too_late: named(
@@ -120,21 +124,21 @@ export const ERRORS = {
   ),
   nothing_in_circle: named(
     409,
-    'There is nothing to claim from the circle',
+    'Nothing to claim from the circle',
     'The circle owes the caller neither a pot nor a refund',
   ),
   pool_exists: named(
     409,
-    'There is a pool already',
+    'The pool already exists',
     'The contract has one pool for each account, or is one pool itself, and that pool exists',
   ),
-  pool_not_empty: named(409, 'The pool was paid into', 'A pool that was paid into cannot be cancelled'),
+  pool_not_empty: named(409, 'A funded pool cannot be cancelled', 'The pool was paid into'),
   webhook_not_active: named(
     409,
     'The webhook is not active',
     'The webhook has not answered its challenge, is paused, or disabled',
   ),
-  webhook_test_pending: named(409, 'A test waits already', 'The previous test has not been sent yet'),
+  webhook_test_pending: named(409, 'A test is already pending', 'The previous test has not been sent yet'),
   conflict: named(409, 'Conflict', 'Conflicts with the current state'),
   payload_too_large: named(413, 'Payload too large', 'The body is larger than 64 KiB'),
   unsupported_media_type: named(415, 'Unsupported media type', 'The body is not application/json'),

@@ -1,6 +1,6 @@
 import { compareBlocks } from '#verify/checks/blocks';
 import { compareBlocksAtNode, compareEventsAtNode } from '#verify/checks/node';
-import { comparePoolsAtChain, compareSeqs, compareValues } from '#verify/checks/chain';
+import { compareBalances, comparePoolsAtChain, compareSeqs, compareValues } from '#verify/checks/chain';
 import { NEXT_CONTRACTS } from '#verify/checks/chain.sql';
 import { tellCompleteness } from '#verify/checks/completeness';
 import * as derived from '#verify/checks/derived';
@@ -12,7 +12,6 @@ import { FIRST_POOL } from '#verify/checks/pools.sql';
 import { compareFormer, comparePositions } from '#verify/checks/positions';
 import { NEXT_POOLS } from '#verify/checks/positions.sql';
 import { compareCircles, compareNoCircles } from '#verify/checks/circles';
-import { compareBalances } from '#verify/checks/balances';
 import { compareShareTotals, compareShares } from '#verify/checks/shares';
 import { FIRST_HOLDER, NEXT_HOLDERS } from '#verify/checks/shares.sql';
 import { compareTold } from '#verify/checks/told';

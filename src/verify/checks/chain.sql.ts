@@ -6,7 +6,7 @@ const EFFECTIVE = `
   FROM chain_cursor c`;
 
 /** The block where a contract that is read apart ends, null for the others. Its last event may be behind its position. */
-export const lastBlockOf = (contract: string): string => `
+const lastBlockOf = (contract: string): string => `
   (SELECT greatest(a.block_number, (SELECT e.block_number FROM chain_events e
     WHERE e.contract = a.address ORDER BY e.seq DESC LIMIT 1))
    FROM chain_contracts_apart a WHERE a.address = ${contract})`;
@@ -96,3 +96,14 @@ export const LAST_EVENTS = `
   FROM chain_cursor c CROSS JOIN (SELECT unnest($1::text[]) AS contract) f
   LEFT JOIN LATERAL (
     SELECT seq FROM chain_events e WHERE e.contract = f.contract ORDER BY seq DESC LIMIT 1) e ON true`;
+
+/**
+ * The shares that accounts have after all events that were read, and the block up to which these are; nothing for a
+ * contract that is no vault. Parameters: vaults, accounts.
+ */
+export const HELD_SHARES = `
+  SELECT w.vault, w.account, coalesce(h.shares, 0)::text AS shares,
+    coalesce(${lastBlockOf('w.vault')}, c.block_number) AS block, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
+  FROM chain_cursor c CROSS JOIN unnest($1::text[], $2::text[]) AS w(vault, account)
+  LEFT JOIN share_holdings h ON h.vault = w.vault AND h.account = w.account
+  WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.address = w.vault AND k.pools_by IN ('account', 'contract'))`;

@@ -8,12 +8,15 @@ import {
   questionsOf,
   valueIn,
 } from '#verify/contract/holdings';
-import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
+import { HELD_SHARES, LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
-import type { Look, Part } from './look';
+import { type Look, type Part, halves } from './look';
 import { NEXT_POOLS } from './pools.sql';
 
-const abi = parseAbi(['function seq() view returns (uint64)']);
+const abi = parseAbi([
+  'function seq() view returns (uint64)',
+  'function balanceOf(address account) view returns (uint256)',
+]);
 
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
@@ -84,39 +87,61 @@ async function compareHoldings(
   accounts: [after: string, most: number | null, only: string[] | null],
   choose: (all: Question[], rows: Holding[]) => Question[],
 ): Promise<void> {
-  const { asked, differing } = await certain(look, async (again) => {
-    const some = again ? [...again] : ids;
-    const rows = await look.rows<Holding>(LEDGER_HOLDINGS, some, ...accounts);
-    const questions = choose(rows.flatMap(questionsOf), rows);
-    return compareAnswers(
-      look,
-      rows[0],
-      questions.map((each) => ({ ...each, key: poolOf(each.id) })),
-    );
-  });
+  const asked = await compareWanted(
+    look,
+    ids,
+    (some) => look.rows<Holding>(LEDGER_HOLDINGS, some, ...accounts),
+    (rows) => choose(rows.flatMap(questionsOf), rows).map((each) => ({ ...each, key: poolOf(each.id) })),
+  );
   const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
   look.findings.count('balances on the chain', asked.length - yields);
   look.findings.count('claimable yields on the chain', yields);
-  look.findings.doubt(differing);
 }
 
 /** Compares the number of events read with each contract's own count. @throws NotComparable */
 export async function compareSeqs(look: Look, contracts: string[]): Promise<void> {
   type Last = AtCursor & Record<'contract' | 'seq' | 'block', string>;
   const data = encodeFunctionData({ abi, functionName: 'seq' });
-  const { differing } = await certain(look, async (again) => {
-    const rows = await look.rows<Last>(LAST_EVENTS, again ? [...again] : contracts);
-    const questions = rows.map(({ contract, seq, block }) => ({
-      key: contract,
-      kind: 'chain.seq',
-      id: contract,
-      wanted: BigInt(seq),
-      call: ethCall(contract, data, block),
-    }));
-    return compareAnswers(look, rows[0], questions);
+  const wantedOf = ({ contract, seq, block }: Last): Wanted => ({
+    ...{ key: contract, id: contract },
+    kind: 'chain.seq',
+    wanted: BigInt(seq),
+    call: ethCall(contract, data, block),
   });
+  const read = (some: string[]): Promise<Last[]> => look.rows(LAST_EVENTS, some);
+  await compareWanted(look, contracts, read, (rows) => rows.map(wantedOf));
   look.findings.count('contracts', contracts.length);
+}
+
+/** Compares the shares that accounts have of vaults with what these say. @param keys vaults and accounts. @throws NotComparable */
+export async function compareBalances(look: Look, keys: string[]): Promise<void> {
+  type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
+  const wantedOf = ({ vault, account, shares, block }: Held): Wanted => {
+    const args = [account as `0x${string}`] as const;
+    const call = ethCall(vault, encodeFunctionData({ abi, functionName: 'balanceOf', args }), block);
+    const key = `${vault} ${account}`;
+    return { key, kind: 'chain.shares', id: key, wanted: BigInt(shares), call };
+  };
+  const read = (some: string[]): Promise<Held[]> => look.rows(HELD_SHARES, ...halves(some));
+  await compareWanted(look, keys, read, (rows) => rows.map(wantedOf));
+  look.findings.count('shares on the chain', keys.length);
+}
+
+type Wanted = Question & { key: string };
+
+/** Compares what the ledger wants with what contracts say. @returns everything that was asked at first */
+async function compareWanted<Row extends AtCursor>(
+  look: Look,
+  keys: string[],
+  read: (keys: string[]) => Promise<Row[]>,
+  wantedOf: (rows: Row[]) => Wanted[],
+): Promise<Question[]> {
+  const { asked, differing } = await certain(look, async (again) => {
+    const rows = await read(again ? [...again] : keys);
+    return compareAnswers(look, rows[0], wantedOf(rows));
+  });
   look.findings.doubt(differing);
+  return asked;
 }
 
 interface Asked<Row> {
@@ -161,10 +186,10 @@ export async function pause({ mode }: Look): Promise<void> {
 }
 
 /** @param cursor undefined if there are no questions */
-export async function compareAnswers(
+async function compareAnswers(
   look: Look,
   cursor: AtCursor | undefined,
-  questions: (Question & { key: string })[],
+  questions: Wanted[],
 ): Promise<Asked<Question>> {
   const differing: Asked<Question>['differing'] = [];
   for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {

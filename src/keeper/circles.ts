@@ -1,6 +1,6 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { KeeperNode } from './node';
-import type { Attempts, Contracts, Task } from './task';
+import type { Job, Task } from './task';
 
 const abi = parseAbi([
   'function activeCircles(uint256 from, uint256 count) view returns (uint64[] circleIds, uint8[] due)',
@@ -35,12 +35,8 @@ export class Circles {
   constructor(private readonly kind: keyof typeof CALLS) {}
 
   /** Contracts that do not tell are passed over. */
-  async find(node: KeeperNode, contracts: Contracts, attempts: Attempts): Promise<Task[]> {
-    const tasks: Task[] = [];
-    for (const contract of (contracts.get('rotating') ?? []) as Address[])
-      tasks.push(...((await attempts.of(() => this.ofContract(node, contract))) ?? []));
-    return tasks;
-  }
+  readonly find: Job = (node, contracts, attempts) =>
+    attempts.each(contracts.get('rotating'), (contract) => this.ofContract(node, contract));
 
   private async ofContract(node: KeeperNode, contract: Address): Promise<Task[]> {
     let place = this.places.get(contract) ?? 0;

@@ -1,6 +1,6 @@
 import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { KeeperNode } from './node';
-import type { Attempts, Contracts, Task } from './task';
+import type { Job, Task } from './task';
 
 const abi = parseAbi([
   'struct Compounder { bytes16 poolId; address account; }',
@@ -37,15 +37,11 @@ export class Compounding {
   constructor(private readonly least: (contract: string) => bigint) {}
 
   /** Of each contract one batch at most. Contracts that cannot compound are passed over. */
-  async find(node: KeeperNode, contracts: Contracts, attempts: Attempts): Promise<Task[]> {
+  readonly find: Job = (node, contracts, attempts) => {
     for (const [key, at] of this.sent) if (Date.now() - at > REST_MS) this.sent.delete(key);
-    const tasks: Task[] = [];
-    for (const contract of new Set([...contracts.values()].flat()) as Set<Address>) {
-      const task = await attempts.of(() => this.ofContract(node, contract));
-      if (task) tasks.push(task);
-    }
-    return tasks;
-  }
+    const all = new Set([...contracts.values()].flat());
+    return attempts.each(all, (contract) => this.ofContract(node, contract));
+  };
 
   private async ofContract(node: KeeperNode, contract: Address): Promise<Task | undefined> {
     const place = this.places.get(contract) ?? 0;

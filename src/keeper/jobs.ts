@@ -2,7 +2,7 @@ import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from
 import { Circles } from './circles';
 import { Compounding } from './compounding';
 import type { KeeperNode } from './node';
-import type { Attempts, Contracts, JobKind, Task } from './task';
+import type { Job, JobKind, Task } from './task';
 
 const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
 const abi = parseAbi([
@@ -14,9 +14,6 @@ const abi = parseAbi([
 ]);
 const ACTIVE = 1;
 const DRAWING = 2;
-
-/** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
-type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promise<Task[]>;
 
 /**
  * Every kind of work. A new one is a line here, and in JobKind.
@@ -32,15 +29,10 @@ export const jobs = (least: (contract: string) => bigint): Record<JobKind, Job> 
     const grace = await read(node, contract, 'GRACE');
     return grace !== undefined && (await node.time()) >= drawTime + grace;
   }),
-  end_round: finding(new Circles('end_round')),
-  cancel_circle: finding(new Circles('cancel_circle')),
-  compound: finding(new Compounding(least)),
+  end_round: new Circles('end_round').find,
+  cancel_circle: new Circles('cancel_circle').find,
+  compound: new Compounding(least).find,
 });
-
-/** Of one that knows where it was in the round before. */
-function finding(finder: { find: Job }): Job {
-  return (...given) => finder.find(...given);
-}
 
 interface Draw {
   status: number;
@@ -61,14 +53,8 @@ function ofCurrentDraws(
     const data = encodeFunctionData({ abi, functionName, args: [drawId] });
     return { kind, contract, data, subject: `draw ${drawId} of ${contract}` };
   };
-  return async (node, contracts, attempts) => {
-    const tasks: Task[] = [];
-    for (const contract of (contracts.get('lottery') ?? []) as Address[]) {
-      const task = await attempts.of(() => find(node, contract));
-      if (task) tasks.push(task);
-    }
-    return tasks;
-  };
+  return (node, contracts, attempts) =>
+    attempts.each(contracts.get('lottery'), (contract) => find(node, contract));
 }
 
 async function read(

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem';
 import type { PoolType } from '#values/types';
+import type { KeeperNode } from './node';
 
 /** A call that seems due. Whether it is, a simulation says. */
 export interface Task {
@@ -17,6 +18,9 @@ export interface Task {
 export type JobKind = 'complete_draw' | 'cancel_draw' | 'end_round' | 'cancel_circle' | 'compound';
 export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
 
+/** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
+export type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promise<Task[]>;
+
 /** The attempts of one round: a contract whose calls fail, or that answers nonsense, does not stop the others. */
 export class Attempts {
   /** The first failure. */
@@ -29,5 +33,14 @@ export class Attempts {
       this.failure ??= error as Error;
       return undefined;
     }
+  }
+  /** What is due at each of these contracts. */
+  async each(
+    contracts: Iterable<string> | undefined,
+    find: (contract: Address) => Promise<Task | Task[] | undefined>,
+  ): Promise<Task[]> {
+    const found: (Task | Task[] | undefined)[] = [];
+    for (const contract of contracts ?? []) found.push(await this.of(() => find(contract as Address)));
+    return found.flat().filter((task) => task !== undefined);
   }
 }

@@ -47,7 +47,7 @@ export interface TabTools {
  * Messages of another form get another number: tabs of an older and a newer version each have their own stream then, and
  * neither reads what the other means.
  */
-const VERSION = 1;
+const VERSION = 2;
 
 export const lineName = (...parts: string[]): string => ['pooled-savings', VERSION, ...parts].join('|');
 

@@ -124,6 +124,17 @@ describe('tabs', () => {
     expect(service.lastIds.at(-1)).toBe(idOf(2));
   });
 
+  it('read what the one that is closed had not read yet', async () => {
+    const [first, second] = [follow(), follow()];
+    await reach(() => first.follower.state.live && second.follower.state.live);
+    service.happen('pool.painted');
+    await reach(() => second.events.length === 1);
+    first.follower.stop();
+    await reach(() => second.follower.state.data?.cursor === idOf(2));
+    await live(second);
+    expect(service.lastIds).toEqual([idOf(1), idOf(2)]);
+  });
+
   it('of another account get nothing of it', async () => {
     const [mine, other] = [follow(A), follow(B)];
     await reach(() => mine.follower.state.live && other.follower.state.live);

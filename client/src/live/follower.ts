@@ -34,7 +34,7 @@ type Message =
 const LOOK_MS = 10_000;
 /** How long the tab that leads may take to say that it is there. */
 const LEADER_MS = 5_000;
-const EMPTY: Shared = { data: null, stale: true, live: false, error: null };
+const EMPTY: Shared = { data: null, stale: true, cursor: undefined, live: false, error: null };
 
 /** What a start page shows, for one account, kept true. One tab reads and follows the stream for all of them. */
 export class Follower implements Observable<FollowState> {
@@ -89,7 +89,7 @@ export class Follower implements Observable<FollowState> {
     return this.subject.state;
   }
 
-  /** What happens, as it happens, in whichever tab it arrives. `state` contains it already. */
+  /** What happens, as it happens, in whichever tab it arrives. `state` contains it once it was read. */
   onEvent(listener: (event: SavingsEvent) => void): () => void {
     this.eventListeners.add(listener);
     return () => void this.eventListeners.delete(listener);

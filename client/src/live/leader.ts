@@ -1,7 +1,6 @@
 import type { Connection } from '../connection.js';
 import { isSavingsError } from '../errors.js';
 import type { SavingsEvent, StreamOptions } from '../events.js';
-import { StartState } from './start-state.js';
 import { Reader } from './reader.js';
 import type { Start } from '../types.js';
 import { wait } from '../wait.js';
@@ -11,6 +10,8 @@ export interface Shared {
   readonly data: Start | null;
   /** Whether something has happened that `data` lacks. */
   readonly stale: boolean;
+  /** The last event that was told of, from which the stream continues; undefined before the first read. */
+  readonly cursor: string | undefined;
   /** Whether events arrive. */
   readonly live: boolean;
   /** Why the last read failed; null after one that did not. */
@@ -31,6 +32,8 @@ interface Audience {
   isSeen(): boolean;
 }
 
+/** Topics of what a start page does not show. */
+const NOT_SHOWN = /^(webhook\.|circle\.(opened|started|completed|cancelled)$)/;
 const FIRST_POLL_MS = 5_000;
 const MOST_POLL_MS = 60_000;
 /** A stream that the service refuses for good is tried again after this time: it may be another version by then. */
@@ -38,12 +41,15 @@ const STREAM_AGAIN_MS = 300_000;
 
 /** Reads, and follows the stream from exactly there, for all tabs of an account. */
 export class Leader {
-  private readonly state: StartState;
   private readonly reader: Reader;
   private begin = (): void => undefined;
   /** The stream needs a place from which to go on. */
   private readonly begun = new Promise<void>((resolve) => (this.begin = resolve));
   private isLive = false;
+  private isStale: boolean;
+  private cursor: string | undefined;
+  /** Counts events: a read that began before one of them may lack it. */
+  private happened = 0;
   private signal = new AbortController().signal;
 
   /** @param known what the previous leader has published */
@@ -53,13 +59,13 @@ export class Leader {
     private readonly audience: Audience,
     known: Shared,
   ) {
-    this.state = new StartState(known.data);
-    this.state.isStale = known.stale;
+    this.isStale = known.stale;
+    this.cursor = known.cursor;
     this.reader = new Reader(
       () => this.read(),
       () => connection.state.pausedUntil,
     );
-    if (known.data) this.begin();
+    if (known.cursor !== undefined) this.begin();
   }
 
   /** Wants everything read once more. */
@@ -72,10 +78,10 @@ export class Leader {
     this.signal = signal;
     // What the service did not answer it may answer now.
     const unsubscribe = this.connection.subscribe(({ unreachable }) => {
-      if (!unreachable && this.state.isStale) this.reader.soon();
+      if (!unreachable && this.isStale) this.reader.soon();
     });
     try {
-      if (this.state.isStale) this.reader.want();
+      if (this.isStale) this.reader.want();
       await Promise.all([this.stream(signal), this.poll(signal)]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -86,13 +92,14 @@ export class Leader {
   }
 
   private async read(): Promise<boolean> {
-    const { state, signal } = this;
-    const { reading } = state;
+    const { happened, signal } = this;
     try {
-      const used = state.answer(await this.sources.start(signal), reading);
-      this.audience.share({ data: state.start, stale: state.isStale, error: null });
-      if (used) this.begin();
-      return used && !state.isStale;
+      const data = await this.sources.start(signal);
+      this.isStale = happened !== this.happened;
+      this.cursor ??= data.cursor;
+      this.audience.share({ data, stale: this.isStale, cursor: this.cursor, error: null });
+      this.begin();
+      return true;
     } catch (error) {
       if (signal.aborted) return true;
       const { message } = error as Error;
@@ -108,7 +115,7 @@ export class Leader {
       try {
         const events = this.sources.events({
           signal,
-          lastEventId: this.state.start?.cursor,
+          lastEventId: this.cursor,
           onAlive: () => this.live(true),
           onDisconnected: () => this.live(false),
         });
@@ -123,11 +130,13 @@ export class Leader {
   }
 
   private happen(event: SavingsEvent): void {
-    const { state } = this;
-    if (event.topic === 'reload') state.reload(event.id);
-    else state.take(event);
-    this.audience.share({ data: state.start, stale: state.isStale });
-    if (state.isStale) this.reader.want();
+    this.cursor = event.id ?? this.cursor;
+    if (!NOT_SHOWN.test(event.topic)) {
+      this.happened++;
+      this.isStale = true;
+      this.reader.want();
+    }
+    this.audience.share({ stale: this.isStale, cursor: this.cursor });
     this.audience.emit(event);
   }
 

@@ -2,6 +2,8 @@ import { backoff } from '../wait.js';
 
 /** What comes within this time is read together: one change of the ledger causes several events. */
 const TOGETHER_MS = 150;
+/** Everyone whom an event concerns gets it in the same moment, and they must not all read at once. */
+const JITTER_MS = 350;
 /** So many reads at once, and another one every half minute: at most 40 in the quarter of an hour of the limit. */
 const AT_ONCE = 10;
 const ANOTHER_MS = 30_000;
@@ -27,7 +29,7 @@ export class Reader {
   /** Wants a read that begins after this. */
   want(): void {
     this.isWanted = true;
-    if (!this.isReading && this.timer === undefined) this.plan(TOGETHER_MS);
+    if (!this.isReading && this.timer === undefined) this.plan(TOGETHER_MS + Math.random() * JITTER_MS);
   }
 
   /** A wait after a failure is over: the service answers again. */

@@ -1,5 +1,19 @@
 -- Undoes the baseline. Events of the outbox go with it, so nothing is left of a later version's topics.
 
+-- Those of migrations/functions too, with triggers, defaults and checks that call them; nothing of an extension.
+DO $$
+DECLARE
+  each regprocedure;
+BEGIN
+  FOR each IN
+    SELECT p.oid FROM pg_proc p
+    WHERE p.pronamespace = 'public'::regnamespace AND p.proowner = current_user::regrole AND p.prokind = 'f'
+      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+  LOOP
+    EXECUTE format('DROP FUNCTION %s CASCADE', each);
+  END LOOP;
+END $$;
+
 DROP VIEW new_pools;
 
 DROP TABLE
@@ -17,20 +31,4 @@ DROP TABLE
   account_deletions, session_endings, idempotency_keys, nonces, users,
   operator_records, required_migrations;
 
--- Those of migrations/functions too, and nothing of an extension.
-DO $$
-DECLARE
-  each regprocedure;
-BEGIN
-  FOR each IN
-    SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proowner = current_user::regrole
-      AND p.prokind = 'f' AND p.proname <> 'is_address'
-      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
-  LOOP
-    EXECUTE format('DROP FUNCTION %s', each);
-  END LOOP;
-END $$;
-
 DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
-
-DROP FUNCTION is_address;

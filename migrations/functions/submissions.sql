@@ -1,46 +1,29 @@
 -- Deposits that are not paid yet, whose payers told hashes. Their events have no place on the chain, and come behind
 -- what the transaction takes back of their deposits.
 
-CREATE OR REPLACE FUNCTION publish_told() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
+-- What has been told by now of those of these deposits that wait for it. Of one that was confirmed it is no news.
+CREATE OR REPLACE FUNCTION stage_submitted(deposits uuid[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
+  IF deposits = '{}' THEN RETURN; END IF;
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
-  FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
+  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event)) FROM (
     SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",
       t.id AS "transactionId", t.account, t.amount::text AS amount, s.hash AS "txHash"
-    FROM added s JOIN transactions t ON t.id = s.transaction_id
-    WHERE t.status = 'PENDING' ORDER BY t.id) event) numbered
-  GROUP BY n / 1000;
-  RETURN NULL;
+    FROM transactions t LEFT JOIN submissions s ON s.transaction_id = t.id
+    WHERE t.id = ANY(deposits) AND t.status = 'PENDING' ORDER BY t.id) event
+  HAVING count(*) > 0;
 END $$;
 
-CREATE OR REPLACE FUNCTION publish_told_again() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION publish_submissions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-  INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
-  FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
-    SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",
-      t.id AS "transactionId", t.account, t.amount::text AS amount, s.hash AS "txHash"
-    FROM added s JOIN removed o USING (transaction_id) JOIN transactions t ON t.id = s.transaction_id
-    WHERE s.hash <> o.hash AND t.status = 'PENDING' ORDER BY t.id) event) numbered
-  GROUP BY n / 1000;
-  RETURN NULL;
-END $$;
-
--- Of a deposit that was confirmed it is no news.
-CREATE OR REPLACE FUNCTION publish_taken_back() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
-  FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
-    SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",
-      t.id AS "transactionId", t.account, t.amount::text AS amount, NULL::text AS "txHash"
-    FROM removed s JOIN transactions t ON t.id = s.transaction_id
-    WHERE t.status = 'PENDING' ORDER BY t.id) event) numbered
-  GROUP BY n / 1000;
+  IF TG_OP = 'UPDATE' THEN
+    PERFORM stage_submitted(ARRAY(SELECT s.transaction_id
+      FROM changed s JOIN former o USING (transaction_id) WHERE s.hash <> o.hash));
+  ELSE
+    PERFORM stage_submitted(ARRAY(SELECT transaction_id FROM changed));
+  END IF;
   RETURN NULL;
 END $$;
 
@@ -59,14 +42,8 @@ BEGIN
     WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
     ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
       sender = NULL, nonce = NULL;
-    INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
-    FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
-      SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",
-        t.id AS "transactionId", t.account, t.amount::text AS amount, s.hash AS "txHash"
-      FROM added t JOIN removed o ON o.id = t.id JOIN submissions s ON s.transaction_id = t.id
-      WHERE o.status = 'EXPIRED' AND t.status = 'PENDING' ORDER BY t.id) event) numbered
-    GROUP BY n / 1000;
+    PERFORM stage_submitted(ARRAY(SELECT t.id FROM added t JOIN removed o ON o.id = t.id
+      JOIN submissions s ON s.transaction_id = t.id WHERE o.status = 'EXPIRED' AND t.status = 'PENDING'));
   END IF;
   RETURN NULL;
 END $$;
@@ -78,13 +55,15 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER publish_told AFTER INSERT ON submissions REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION publish_told();
-CREATE OR REPLACE TRIGGER publish_told_again AFTER UPDATE ON submissions REFERENCING NEW TABLE AS added OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION publish_told_again();
-CREATE OR REPLACE TRIGGER publish_taken_back AFTER DELETE ON submissions REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION publish_taken_back();
+CREATE OR REPLACE TRIGGER publish_told AFTER INSERT ON submissions
+  REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
+CREATE OR REPLACE TRIGGER publish_told_again AFTER UPDATE ON submissions
+  REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
+CREATE OR REPLACE TRIGGER publish_taken_back AFTER DELETE ON submissions
+  REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
 CREATE OR REPLACE TRIGGER submissions_follow AFTER UPDATE ON transactions
   REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_follow();
 CREATE OR REPLACE TRIGGER submissions_end AFTER DELETE ON transactions
   REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_end();
+
+DROP FUNCTION IF EXISTS publish_told, publish_told_again, publish_taken_back;

@@ -16,16 +16,18 @@
 -- lock. The indexer and all other writers use different rows of these sums, so POST /pools never waits for a batch of
 -- events.
 --
--- Each function takes the same steps, with the rows that changed, their amounts as they count (those of expired
--- deposits count in no sum) and the part of them that is not on the chain:
--- 1. Locks the pools.
--- 2. Changes the sums and counts of the pools, of their owners, and the global ones. `missing`: how many of the pools
+-- Steps of transactions_changed:
+-- 1. Takes the rows apart: `sign` says whether they come, stay or go, `amounts` what they change in sums (expired deposits
+--    count in none) and `pendings` the part of that which is not on the chain. Arrays, since a statement has the rows
+--    before or after it, or both, and its plan depends on how many there are.
+-- 2. Locks the pools.
+-- 3. Changes the sums and counts of the pools, of their owners, and the global ones. `missing`: how many of the pools
 --    do not exist. `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or
 --    ends meanwhile. Of parts that nothing reads PostgreSQL runs the last one first.
--- 3. Changes the days: the payer's sums, and the number of rows that an address may list in its own right. Such
+-- 4. Changes the days: the payer's sums, and the number of rows that an address may list in its own right. Such
 --    addresses are the owner, always, and a payer who is neither owner nor member. A member's number comes from the
 --    pool's own counts.
--- 4. Tells the indexed members of the pools `crowded`, which few pools have. It costs a row or two for each of them,
+-- 5. Tells the indexed members of the pools `crowded`, which few pools have. It costs a row or two for each of them,
 --    100 at most, so whoever makes a crowd pays a transaction on the chain for as many.
 
 -- For writers that do not know the owner.
@@ -42,34 +44,62 @@ END $$;
 
 -- Also replaces a foreign key, which would look up and lock each row's pool again and take an eighth of the
 -- insertion's time. The pools are locked here, so none is deleted meanwhile. pools_deleted is the other half.
-CREATE OR REPLACE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
+-- Its plans are generic: to plan a statement for the arrays of each call would take longer than to run it.
+CREATE OR REPLACE FUNCTION transactions_changed() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+  sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
+  ids uuid[];
+  pool_ids uuid[];
+  owner_ids uuid[];
+  owned boolean[];
+  accounts text[] COLLATE "C";
+  types text[] COLLATE "C";
+  times timestamptz[];
+  amounts numeric[];
+  pendings numeric[];
   missing integer;
   crowded uuid[];
-  wrong boolean;
 BEGIN
-  PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
-  WITH changed AS MATERIALIZED (
+  IF TG_OP = 'UPDATE' THEN
+    SELECT array_agg(r.id), array_agg(r.pool_id), array_agg(r.owner_id), array_agg(r.by_owner),
+      array_agg(r.account::text), array_agg(r.type::text), array_agg(r.created_at),
+      array_agg(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END
+        - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END),
+      array_agg(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
+        - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END)
+    INTO ids, pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings
+    FROM changed r JOIN former o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status;
+  ELSE
+    SELECT array_agg(r.id), array_agg(r.pool_id), array_agg(r.owner_id), array_agg(r.by_owner),
+      array_agg(r.account::text), array_agg(r.type::text), array_agg(r.created_at),
+      array_agg(sign * CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END),
+      array_agg(sign * CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END)
+    INTO ids, pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings
+    FROM changed r;
+  END IF;
+  -- Most updates only fill in gas.
+  IF ids IS NULL THEN RETURN NULL; END IF;
+
+  PERFORM FROM pools WHERE id = ANY(pool_ids) ORDER BY id FOR NO KEY UPDATE;
+  WITH changes AS MATERIALIZED (
     SELECT pool_id, owner_id,
       coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
       coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
       coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
       sum(pending) AS pending,
-      coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposits,
-      coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawals,
-      coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claims,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'DEPOSIT') AS last_deposit_id,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'WITHDRAWAL') AS last_withdrawal_id,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'YIELD_CLAIM') AS last_claim_id,
-      max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS claimed_at
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END AS amount,
-        CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END AS pending, 1 AS count
-      FROM added r
-    ) r GROUP BY pool_id, owner_id
+      sign * count(*) FILTER (WHERE type = 'DEPOSIT') AS deposits,
+      sign * count(*) FILTER (WHERE type = 'WITHDRAWAL') AS withdrawals,
+      sign * count(*) FILTER (WHERE type = 'YIELD_CLAIM') AS claims,
+      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'DEPOSIT')::uuid AS last_deposit_id,
+      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'WITHDRAWAL')::uuid AS last_withdrawal_id,
+      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'YIELD_CLAIM')::uuid AS last_claim_id,
+      max(created_at) FILTER (WHERE sign > 0 AND type = 'YIELD_CLAIM') AS claimed_at
+    FROM unnest(ids, pool_ids, owner_ids, types, times, amounts, pendings)
+      AS r (id, pool_id, owner_id, type, created_at, amount, pending)
+    GROUP BY pool_id, owner_id
   ), updated AS (
+    -- The newest transaction that is left is looked up. The pool is locked, so other writers' changes are visible.
     UPDATE pools p SET
       balance = p.balance + c.deposited - c.withdrawn,
       pending_balance = p.pending_balance + c.pending,
@@ -77,21 +107,27 @@ BEGIN
       deposit_count = p.deposit_count + c.deposits,
       withdrawal_count = p.withdrawal_count + c.withdrawals,
       claim_count = p.claim_count + c.claims,
-      last_deposit_id = greatest(p.last_deposit_id, c.last_deposit_id::uuid),
-      last_withdrawal_id = greatest(p.last_withdrawal_id, c.last_withdrawal_id::uuid),
-      last_claim_id = greatest(p.last_claim_id, c.last_claim_id::uuid),
-      last_claimed_at = greatest(p.last_claimed_at, c.claimed_at),
+      last_deposit_id = CASE WHEN c.deposits < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'DEPOSIT' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_deposit_id, c.last_deposit_id) END,
+      last_withdrawal_id = CASE WHEN c.withdrawals < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_withdrawal_id, c.last_withdrawal_id) END,
+      last_claim_id = CASE WHEN c.claims < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_claim_id, c.last_claim_id) END,
+      last_claimed_at = CASE WHEN c.claims < 0 THEN (SELECT max(x.created_at) FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM')
+        ELSE greatest(p.last_claimed_at, c.claimed_at) END,
       last_update = changed_at(p.last_update)
-    FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
+    FROM changes c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
     RETURNING p.id, p.type, p.contract_address AS contract, c.deposited, c.pending, p.owner_id,
       (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
   ), owners AS (
     INSERT INTO owner_totals AS t (owner_id, type, contract, writer, active)
-    SELECT owner_id, type, contract, writer(), sum(active)
-    FROM (SELECT owner_id, type, contract, active FROM updated WHERE active <> 0) c
+    SELECT owner_id, type, contract, writer(), sum(active) FROM updated WHERE active <> 0
     GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
-    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
-      active = t.active + excluded.active
+    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = t.active + excluded.active
   ), totals AS (
     INSERT INTO pool_totals AS t (shard, type, contract, deposited, pending)
     SELECT pool_totals_shard(), type, contract, sum(deposited), sum(pending) FROM updated
@@ -99,248 +135,22 @@ BEGIN
     ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
       deposited = t.deposited + excluded.deposited, pending = t.pending + excluded.pending
   )
-  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
+  SELECT (SELECT count(*) FROM changes) - (SELECT count(*) FROM updated), ARRAY(
     SELECT u.id FROM updated u CROSS JOIN LATERAL (
       SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
   INTO missing, crowded;
-  IF missing > 0 THEN
-    RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
-      USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
-  END IF;
-  SELECT bool_or(r.by_owner <> (r.account = u.address)) INTO wrong FROM added r JOIN users u ON u.id = r.owner_id;
-  IF wrong THEN
-    RAISE EXCEPTION 'by_owner must say whether the account is the owner''s'
-      USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
-  END IF;
-  INSERT INTO account_days AS a
-    (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
-  SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
-    coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0), sum(pending),
-    coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
-    coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
-    coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
-    coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
-  FROM (
-    SELECT r.account AS address, r.contract, r.created_at, r.type, r.amount, r.pending,
-      CASE WHEN r.by_owner OR NOT EXISTS (
-        SELECT FROM pool_members m WHERE m.pool_id = r.pool_id AND m.address = r.account)
-      THEN r.count ELSE 0 END AS count
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        p.contract_address::text AS contract,
-        CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END AS amount,
-        CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END AS pending, 1 AS count
-      FROM added r JOIN pools p ON p.id = r.pool_id
-    ) r
-    UNION ALL
-    SELECT u.address, r.contract, r.created_at, r.type, 0, 0, r.count
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        p.contract_address::text AS contract,
-        CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END AS amount,
-        CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END AS pending, 1 AS count
-      FROM added r JOIN pools p ON p.id = r.pool_id
-    ) r JOIN users u ON u.id = r.owner_id WHERE NOT r.by_owner
-  ) changes
-  GROUP BY address, day, contract ORDER BY address, day, contract
-  ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
-    deposited = a.deposited + excluded.deposited,
-    pending = a.pending + excluded.pending,
-    claimed = a.claimed + excluded.claimed,
-    deposits = a.deposits + excluded.deposits,
-    withdrawals = a.withdrawals + excluded.withdrawals,
-    claims = a.claims + excluded.claims;
-  IF crowded <> '{}' THEN
-    INSERT INTO member_counts AS c (address, type, writer, count)
-    SELECT address, type, writer(), sum(count) FROM (
-      SELECT m.address, r.type, r.count
-      FROM (
-        SELECT pool_id, type, sum(count) AS count FROM (
-          SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-            CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END AS amount,
-            CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END AS pending, 1 AS count
-          FROM added r
-        ) r WHERE pool_id = ANY(crowded) GROUP BY 1, 2
-      ) r
-      CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m) changes
-    GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
-    ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-    PERFORM refresh_streams(crowded);
-  END IF;
-  RETURN NULL;
-END $$;
-
--- Totals that follow from transactions whose amount or status changed. The number of rows stays the same. 
-
-CREATE OR REPLACE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE
-  missing integer;
-  crowded uuid[];
-BEGIN
-  -- Most updates only fill in gas.
-  IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status) THEN
-    PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
-    WITH changed AS MATERIALIZED (
-      SELECT pool_id, owner_id,
-        coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
-        coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
-        coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
-        sum(pending) AS pending,
-        coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposits,
-        coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawals,
-        coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claims,
-        max(id::text COLLATE "C") FILTER (WHERE type = 'DEPOSIT') AS last_deposit_id,
-        max(id::text COLLATE "C") FILTER (WHERE type = 'WITHDRAWAL') AS last_withdrawal_id,
-        max(id::text COLLATE "C") FILTER (WHERE type = 'YIELD_CLAIM') AS last_claim_id,
-        max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS claimed_at
-      FROM (
-        SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-          CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END
-            - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END AS amount,
-          CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
-            - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END AS pending,
-          0 AS count
-        FROM added r JOIN removed o ON o.id = r.id
-        WHERE r.amount <> o.amount OR r.status <> o.status
-      ) r GROUP BY pool_id, owner_id
-    ), updated AS (
-      UPDATE pools p SET
-        balance = p.balance + c.deposited - c.withdrawn,
-        pending_balance = p.pending_balance + c.pending,
-        claimed_yield = p.claimed_yield + c.claimed,
-        deposit_count = p.deposit_count + c.deposits,
-        withdrawal_count = p.withdrawal_count + c.withdrawals,
-        claim_count = p.claim_count + c.claims,
-        last_update = changed_at(p.last_update)
-      FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-      RETURNING p.id, p.type, p.contract_address AS contract, c.deposited, c.pending, p.owner_id,
-        (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
-    ), owners AS (
-      INSERT INTO owner_totals AS t (owner_id, type, contract, writer, active)
-      SELECT owner_id, type, contract, writer(), sum(active)
-      FROM (SELECT owner_id, type, contract, active FROM updated WHERE active <> 0) c
-      GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
-      ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
-        active = t.active + excluded.active
-    ), totals AS (
-      INSERT INTO pool_totals AS t (shard, type, contract, deposited, pending)
-      SELECT pool_totals_shard(), type, contract, sum(deposited), sum(pending) FROM updated
-      GROUP BY type, contract HAVING sum(deposited) <> 0 OR sum(pending) <> 0 ORDER BY type, contract
-      ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
-        deposited = t.deposited + excluded.deposited, pending = t.pending + excluded.pending
-    )
-    SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
-      SELECT u.id FROM updated u CROSS JOIN LATERAL (
-        SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
-    INTO missing, crowded;
-    INSERT INTO account_days AS a
-      (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
-    SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
-      coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0), sum(pending),
-      coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
-      coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
-      coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
-      coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
-    FROM (
-      SELECT r.account AS address, r.contract, r.created_at, r.type, r.amount, r.pending, 0 AS count
-      FROM (
-        SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-          p.contract_address::text AS contract,
-          CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END
-            - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END AS amount,
-          CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
-            - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END AS pending,
-          0 AS count
-        FROM added r JOIN removed o ON o.id = r.id JOIN pools p ON p.id = r.pool_id
-        WHERE r.amount <> o.amount OR r.status <> o.status
-      ) r
-    ) changes
-    GROUP BY address, day, contract ORDER BY address, day, contract
-    ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
-      deposited = a.deposited + excluded.deposited,
-      pending = a.pending + excluded.pending,
-      claimed = a.claimed + excluded.claimed,
-      deposits = a.deposits + excluded.deposits,
-      withdrawals = a.withdrawals + excluded.withdrawals,
-      claims = a.claims + excluded.claims;
-    IF crowded <> '{}' THEN
-      PERFORM refresh_streams(crowded);
+  IF TG_OP = 'INSERT' THEN
+    IF missing > 0 THEN
+      RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
+        USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
+    END IF;
+    IF EXISTS (SELECT FROM unnest(owner_ids, owned, accounts) AS r (owner_id, by_owner, account)
+      WHERE r.by_owner <> (r.account = (SELECT u.address FROM users u WHERE u.id = r.owner_id))) THEN
+      RAISE EXCEPTION 'by_owner must say whether the account is the owner''s'
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
     END IF;
   END IF;
-  RETURN NULL;
-END $$;
 
--- Totals that follow from transactions that a reorganisation takes away. The newest transaction that is left is looked
--- up; the pool is locked by then, so other writers' changes are visible. For the steps see 31.
-
-CREATE OR REPLACE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE
-  missing integer;
-  crowded uuid[];
-BEGIN
-  PERFORM FROM pools WHERE id IN (SELECT pool_id FROM removed) ORDER BY id FOR NO KEY UPDATE;
-  WITH changed AS MATERIALIZED (
-    SELECT pool_id, owner_id,
-      coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
-      coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
-      coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
-      sum(pending) AS pending,
-      coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposits,
-      coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawals,
-      coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claims,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'DEPOSIT') AS last_deposit_id,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'WITHDRAWAL') AS last_withdrawal_id,
-      max(id::text COLLATE "C") FILTER (WHERE type = 'YIELD_CLAIM') AS last_claim_id,
-      max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS claimed_at
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
-        -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-      FROM removed r
-    ) r GROUP BY pool_id, owner_id
-  ), updated AS (
-    UPDATE pools p SET
-      balance = p.balance + c.deposited - c.withdrawn,
-      pending_balance = p.pending_balance + c.pending,
-      claimed_yield = p.claimed_yield + c.claimed,
-      deposit_count = p.deposit_count + c.deposits,
-      withdrawal_count = p.withdrawal_count + c.withdrawals,
-      claim_count = p.claim_count + c.claims,
-      last_deposit_id = CASE WHEN c.deposits = 0 THEN p.last_deposit_id ELSE (
-        SELECT x.id FROM transactions x WHERE x.pool_id = p.id AND x.type = 'DEPOSIT'
-        ORDER BY x.id DESC LIMIT 1) END,
-      last_withdrawal_id = CASE WHEN c.withdrawals = 0 THEN p.last_withdrawal_id ELSE (
-        SELECT x.id FROM transactions x WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL'
-        ORDER BY x.id DESC LIMIT 1) END,
-      last_claim_id = CASE WHEN c.claims = 0 THEN p.last_claim_id ELSE (
-        SELECT x.id FROM transactions x WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM'
-        ORDER BY x.id DESC LIMIT 1) END,
-      last_claimed_at = CASE WHEN c.claims = 0 THEN p.last_claimed_at ELSE (
-        SELECT max(x.created_at) FROM transactions x WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM') END,
-      last_update = changed_at(p.last_update)
-    FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.id, p.type, p.contract_address AS contract, c.deposited, c.pending, p.owner_id,
-      (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
-  ), owners AS (
-    INSERT INTO owner_totals AS t (owner_id, type, contract, writer, active)
-    SELECT owner_id, type, contract, writer(), sum(active)
-    FROM (SELECT owner_id, type, contract, active FROM updated WHERE active <> 0) c
-    GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
-    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
-      active = t.active + excluded.active
-  ), totals AS (
-    INSERT INTO pool_totals AS t (shard, type, contract, deposited, pending)
-    SELECT pool_totals_shard(), type, contract, sum(deposited), sum(pending) FROM updated
-    GROUP BY type, contract HAVING sum(deposited) <> 0 OR sum(pending) <> 0 ORDER BY type, contract
-    ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
-      deposited = t.deposited + excluded.deposited, pending = t.pending + excluded.pending
-  )
-  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
-    SELECT u.id FROM updated u CROSS JOIN LATERAL (
-      SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
-  INTO missing, crowded;
   INSERT INTO account_days AS a
     (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
   SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
@@ -349,27 +159,16 @@ BEGIN
     coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
-  FROM (
-    SELECT r.account AS address, r.contract, r.created_at, r.type, r.amount, r.pending,
-      CASE WHEN r.by_owner OR NOT EXISTS (
-        SELECT FROM pool_members m WHERE m.pool_id = r.pool_id AND m.address = r.account)
-      THEN r.count ELSE 0 END AS count
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        p.contract_address::text AS contract,
-        -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
-        -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-      FROM removed r JOIN pools p ON p.id = r.pool_id
-    ) r
+  FROM unnest(pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings)
+    AS r (pool_id, owner_id, by_owner, account, type, created_at, paid, unconfirmed)
+  JOIN LATERAL (SELECT p.contract_address::text AS contract FROM pools p WHERE p.id = r.pool_id) p ON true
+  CROSS JOIN LATERAL (
+    SELECT r.account AS address, r.paid AS amount, r.unconfirmed AS pending,
+      CASE WHEN sign <> 0 AND (r.by_owner OR NOT EXISTS (
+        SELECT FROM pool_members m WHERE m.pool_id = r.pool_id AND m.address = r.account))
+      THEN sign ELSE 0 END AS count
     UNION ALL
-    SELECT u.address, r.contract, r.created_at, r.type, 0, 0, r.count
-    FROM (
-      SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-        p.contract_address::text AS contract,
-        -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
-        -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-      FROM removed r JOIN pools p ON p.id = r.pool_id
-    ) r JOIN users u ON u.id = r.owner_id WHERE NOT r.by_owner
+    SELECT u.address, 0, 0, sign FROM users u WHERE u.id = r.owner_id AND NOT r.by_owner AND sign <> 0
   ) changes
   GROUP BY address, day, contract ORDER BY address, day, contract
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
@@ -379,20 +178,14 @@ BEGIN
     deposits = a.deposits + excluded.deposits,
     withdrawals = a.withdrawals + excluded.withdrawals,
     claims = a.claims + excluded.claims;
+
   IF crowded <> '{}' THEN
     INSERT INTO member_counts AS c (address, type, writer, count)
-    SELECT address, type, writer(), sum(count) FROM (
-      SELECT m.address, r.type, r.count
-      FROM (
-        SELECT pool_id, type, sum(count) AS count FROM (
-          SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
-            -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
-            -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-          FROM removed r
-        ) r WHERE pool_id = ANY(crowded) GROUP BY 1, 2
-      ) r
-      CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m) changes
-    GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
+    SELECT m.address, r.type, writer(), sum(r.count)
+    FROM (SELECT pool_id, type, sign * count(*) AS count FROM unnest(pool_ids, types) AS r (pool_id, type)
+      WHERE sign <> 0 AND pool_id = ANY(crowded) GROUP BY 1, 2) r
+    CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m
+    GROUP BY m.address, r.type ORDER BY m.address, r.type
     ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
     PERFORM refresh_streams(crowded);
   END IF;
@@ -402,9 +195,11 @@ END $$;
 CREATE OR REPLACE TRIGGER transactions_inserting BEFORE INSERT ON transactions FOR EACH ROW
   WHEN (NEW.owner_id IS NULL OR NEW.by_owner IS NULL) EXECUTE FUNCTION transactions_inserting();
 CREATE OR REPLACE TRIGGER transactions_inserted AFTER INSERT ON transactions
-  REFERENCING NEW TABLE AS added FOR EACH STATEMENT WHEN (creating() IS NOT TRUE)
-  EXECUTE FUNCTION transactions_inserted();
+  REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (creating() IS NOT TRUE)
+  EXECUTE FUNCTION transactions_changed();
 CREATE OR REPLACE TRIGGER transactions_updated AFTER UPDATE ON transactions
-  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION transactions_updated();
+  REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION transactions_changed();
 CREATE OR REPLACE TRIGGER transactions_deleted AFTER DELETE ON transactions
-  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION transactions_deleted();
+  REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION transactions_changed();
+
+DROP FUNCTION IF EXISTS transactions_inserted, transactions_updated, transactions_deleted;

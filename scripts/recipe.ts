@@ -18,7 +18,7 @@ export const CHECK_ALL = [
   'test/operation/(people|metric-names|operator-records)',
   'test/events/event-(readers|schemas)',
   'test/http/(error-codes|http)',
-  'test/client/(applied|errors|follow|package|reads)',
+  'test/client/(follow|package|reads)',
   'test/validation/(compiled-rules|hostile-input)',
   'test/pools/(auto-compound|pool-types|pools-(create|read)|start)',
   'test/indexer/(indexer-module|contracts/(account-savings|contract-kinds))',

@@ -1,5 +1,5 @@
 -- Events of transactions. `final`: whether no reorganisation can take it back any more, as of now. The cursor is read once
--- for a statement.
+-- for a statement. Events are staged by the thousand, because one array of all that a rewind takes back may be too large.
 
 CREATE OR REPLACE FUNCTION transaction_topic(type text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
@@ -14,16 +14,17 @@ DECLARE
   direction CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT direction, array_agg("blockNumber"), array_agg("logIndex"), array_agg(json_strip_nulls(to_json(event)))
-  FROM (
+  SELECT direction, array_agg(block), array_agg(log), array_agg(item)
+  FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
+    json_strip_nulls(to_json(event)) AS item FROM (
     SELECT CASE direction WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END AS topic,
       iso(CASE direction WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END) AS "occurredAt",
       CASE direction WHEN -1 THEN transaction_topic(r.type) END AS reverted,
       r.pool_id AS "poolId", r.id AS "transactionId", r.type AS "transactionType", r.tx_hash AS "txHash",
       r.block_number AS "blockNumber", r.log_index AS "logIndex", r.account, r.amount::text AS amount,
       CASE direction WHEN 1 THEN coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END AS final
-    FROM changed r WHERE r.status = 'CONFIRMED') event
-  HAVING count(*) > 0;
+    FROM changed r WHERE r.status = 'CONFIRMED') event) numbered
+  GROUP BY n;
   RETURN NULL;
 END $$;
 
@@ -38,7 +39,8 @@ BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT direction, array_agg(block), array_agg(log), array_agg(json_strip_nulls(event))
   FROM (
-    SELECT step, direction, CASE WHEN direction <> 0 THEN x.block_number END AS block,
+    SELECT step, direction, (row_number() OVER () - 1) / 1000 AS n,
+      CASE WHEN direction <> 0 THEN x.block_number END AS block,
       CASE WHEN direction <> 0 THEN x.log_index END AS log,
       json_build_object('topic', CASE WHEN step > 2 THEN topic ELSE 'transaction.reverted' END,
         'occurredAt', iso(CASE step WHEN 3 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END),
@@ -56,7 +58,7 @@ BEGIN
       UNION ALL SELECT r.tx_hash, r.block_number, r.log_index, r.amount WHERE step > 2) x
     WHERE r.status <> o.status
   ) events
-  GROUP BY step, direction ORDER BY step;
+  GROUP BY step, direction, n ORDER BY step;
   RETURN NULL;
 END $$;
 

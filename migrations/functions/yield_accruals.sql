@@ -41,15 +41,16 @@ DECLARE
   finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT direction, array_agg("blockNumber"), array_agg("logIndex"), array_agg(json_strip_nulls(to_json(event)))
-  FROM (
+  SELECT direction, array_agg(block), array_agg(log), array_agg(item)
+  FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
+    json_strip_nulls(to_json(event)) AS item FROM (
     SELECT CASE direction WHEN 1 THEN 'yield.accrued' ELSE 'transaction.reverted' END AS topic,
       iso(CASE direction WHEN 1 THEN y.accrued_at ELSE clock_timestamp() END) AS "occurredAt",
       CASE direction WHEN -1 THEN 'yield.accrued' END AS reverted, y.pool_id AS "poolId",
       y.block_number AS "blockNumber", y.log_index AS "logIndex", y.amount::text AS amount,
       CASE direction WHEN 1 THEN y.block_number <= finalized END AS final
-    FROM changed y) event
-  HAVING count(*) > 0;
+    FROM changed y) event) numbered
+  GROUP BY n;
   RETURN NULL;
 END $$;
 

@@ -4,10 +4,9 @@ import { type SignedIn, TestApp } from '../support/app';
 import { FakeNode } from '../support/chain/fake-node';
 import { addPosition } from '../support/ledger';
 
-const errors = parseAbi(['error EnforcedPause()', 'error Error(string reason)', 'error Full(uint256 left)']);
-const [PAUSED, POOR, FULL] = [
+const errors = parseAbi(['error EnforcedPause()', 'error Full(uint256 left)']);
+const [PAUSED, FULL] = [
   encodeErrorResult({ abi: errors, errorName: 'EnforcedPause' }),
-  encodeErrorResult({ abi: errors, errorName: 'Error', args: ['transfer amount exceeds balance'] }),
   encodeErrorResult({ abi: errors, errorName: 'Full', args: [3n] }),
 ];
 const CALLS = {
@@ -58,6 +57,7 @@ afterAll(async () => {
 
 const reverted = (data: string) => () => ({ error: { code: 3, message: 'execution reverted', data } });
 const head = (number: number) => () => ({ result: `0x${number.toString(16)}` });
+const balance = (amount: number) => () => ({ result: `0x${amount.toString(16).padStart(64, '0')}` });
 /** The approval is taken, the payment is not. */
 const simulated = (data?: string) => () => ({
   result: [{ calls: [{ status: '0x1' }, { status: data ? '0x0' : '0x1', returnData: data ?? '0x' }] }],
@@ -71,7 +71,11 @@ const built = async (path: string) => {
 
 describe('a call that the contract refuses', () => {
   it.each([
-    ['deposit?amount=5', { eth_simulateV1: simulated(PAUSED) }, 'deposit: EnforcedPause()'],
+    [
+      'deposit?amount=5',
+      { eth_simulateV1: simulated(PAUSED), eth_call: balance(5) },
+      'deposit: EnforcedPause()',
+    ],
     ['withdraw?amount=5', { eth_call: reverted(FULL) }, `withdraw: error ${FULL.slice(0, 10)}`],
     ['claim', { eth_call: reverted('0x') }, 'claimYield: without a reason'],
   ])('is not built: %s', async (path, node, message) => {
@@ -99,7 +103,24 @@ describe('a call is built', () => {
 
   it.each<[string, string, typeof answers, string[]]>([
     ['if the contract takes it', 'deposit?amount=5', { eth_simulateV1: simulated() }, pay],
-    ['if only the wallet has too little', 'deposit?amount=5', { eth_simulateV1: simulated(POOR) }, pay],
+    [
+      'if the wallet has too little, in whatever words',
+      'deposit?amount=5',
+      { eth_simulateV1: simulated('0x'), eth_blockNumber: head(12), eth_call: balance(4) },
+      pay,
+    ],
+    [
+      'if the node says that the simulation reverts',
+      'deposit?amount=5',
+      { eth_simulateV1: reverted('0x') },
+      pay,
+    ],
+    [
+      'if the node simulates something else',
+      'deposit?amount=5',
+      { eth_simulateV1: () => ({ result: [{ calls: { status: '0x0' } }] }) },
+      pay,
+    ],
     [
       'if the node is behind the ledger',
       'withdraw?amount=5',

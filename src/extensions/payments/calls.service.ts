@@ -27,7 +27,7 @@ import {
 } from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
 import { ownCall } from './own-calls';
-import { Refusals } from './refusals';
+import { type Paid, Refusals } from './refusals';
 
 /** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
 const LOOK_MS = 2500;
@@ -71,7 +71,7 @@ export class CallsService {
     const contract = pool.contract as Address;
     const approval = approve(tokenOf(pool), contract, due);
     if (!own) return calls(chainIdOf(pool), approval, deposit(contract, poolId, due, transaction));
-    return this.taken(pool, caller, approval, own(due));
+    return this.taken(pool, caller, [approval, own(due)], { token: tokenOf(pool), amount: due });
   }
 
   /**
@@ -83,14 +83,14 @@ export class CallsService {
     const { pool, own } = await this.poolToPayOut(caller, poolId, 'withdraw', (found) =>
       refuseWithdrawal(found, wanted),
     );
-    if (own) return this.taken(pool, caller, own(wanted));
+    if (own) return this.taken(pool, caller, [own(wanted)]);
     return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
   }
 
   /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
     const { pool, own } = await this.poolToPayOut(caller, poolId, 'claim', refuseClaim);
-    if (own) return this.taken(pool, caller, own(BigInt(pool.claimable)));
+    if (own) return this.taken(pool, caller, [own(BigInt(pool.claimable))]);
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
@@ -125,9 +125,10 @@ export class CallsService {
   private async taken(
     pool: PoolToPay | PoolToPayOut,
     caller: AuthenticatedUser,
-    ...encoded: EncodedCall[]
+    encoded: EncodedCall[],
+    paid?: Paid,
   ): Promise<ContractCalls> {
-    await this.refusals.refuse(caller.address, encoded, pool.own!.block);
+    await this.refusals.refuse(caller.address, encoded, pool.own!.block, paid);
     return calls(chainIdOf(pool), ...encoded);
   }
 

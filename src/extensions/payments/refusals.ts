@@ -1,5 +1,13 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { type Abi, type Hex, decodeErrorResult, parseAbi } from 'viem';
+import {
+  type Abi,
+  type Address,
+  type Hex,
+  decodeErrorResult,
+  encodeFunctionData,
+  erc20Abi,
+  parseAbi,
+} from 'viem';
 import { namedError } from '#platform/errors/errors';
 import { CallReverted, ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { EncodedCall } from './contract-calls';
@@ -12,10 +20,7 @@ const ERRORS: Abi = parseAbi([
   'error EnforcedPause()',
   'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
   'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
 ]);
-/** What a wallet has, its owner may change before sending. Some tokens say it by a text. */
-const OF_WALLET = /^ERC20InsufficientBalance|exceeds balance/;
 
 /** Asks a node whether a contract takes calls. Where no node can tell, it is left to the contract. */
 @Injectable()
@@ -28,9 +33,10 @@ export class Refusals {
 
   /**
    * @param block the ledger's: an older state of the node says nothing
+   * @param paid what the wallet needs for them: its owner may still fill it, so a wallet that has less is not refused
    * @throws ApiError 409 if the contract refuses one of the calls, sent one after another
    */
-  async refuse(from: string, calls: EncodedCall[], block: number): Promise<void> {
+  async refuse(from: string, calls: EncodedCall[], block: number, paid?: Paid): Promise<void> {
     if (!this.chain || performance.now() < this.restsUntil) return;
     const deadline = AbortSignal.timeout(this.nodeMs);
     let message: string | undefined;
@@ -38,16 +44,35 @@ export class Refusals {
       if (!(await refusalOf(this.chain, from, calls, 'latest', deadline))) return;
       const head = await this.chain.request('eth_blockNumber', [], deadline);
       if (!(Number(head) >= block)) return;
+      if (paid && !(await has(this.chain, from, paid, head, deadline))) return;
       message = await refusalOf(this.chain, from, calls, head, deadline);
     } catch (error) {
-      if (!(error instanceof ChainUnavailable)) throw error;
+      if (!(error instanceof ChainUnavailable || error instanceof CallReverted)) throw error;
       if (deadline.aborted) this.restsUntil = performance.now() + REST_MS;
     }
     if (message) throw namedError('contract_refuses', { details: [{ field: 'calls', message }] });
   }
 }
 
-/** @returns which call is refused, and why; undefined if none is @throws ChainUnavailable if the node cannot tell */
+export interface Paid {
+  token: string;
+  amount: bigint;
+}
+
+/** @throws CallReverted if the token has no balances */
+async function has(
+  chain: ChainRpc,
+  wallet: string,
+  { token, amount }: Paid,
+  block: unknown,
+  deadline: AbortSignal,
+): Promise<boolean> {
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [wallet as Address] });
+  const balance = await chain.request('eth_call', [{ to: token, data }, block], deadline);
+  return typeof balance === 'string' && /^0x[0-9a-f]+$/i.test(balance) && BigInt(balance) >= amount;
+}
+
+/** @returns which call is refused, and why; undefined if none is @throws ChainUnavailable or CallReverted if the node cannot tell */
 async function refusalOf(
   chain: ChainRpc,
   from: string,
@@ -63,33 +88,29 @@ async function refusalOf(
       [{ blockStateCalls: [{ calls: sent }] }, block],
       deadline,
     );
-    const results = (simulated as Partial<Simulated>[] | null)?.[0]?.calls ?? [];
-    const at = results.findIndex(({ status }) => status === '0x0');
-    return at < 0 ? undefined : described(calls[at], results[at].error?.data ?? results[at].returnData);
+    const results = (simulated as Partial<Simulated>[] | null)?.[0]?.calls;
+    const at = Array.isArray(results) ? results.findIndex((result) => result?.status === '0x0') : -1;
+    const refused = results?.[at];
+    return refused ? `${calls[at]?.name}: ${reasonOf(refused.error?.data ?? refused.returnData)}` : undefined;
   }
   try {
     await chain.request('eth_call', [sent[0], block], deadline);
     return undefined;
   } catch (error) {
-    if (error instanceof CallReverted) return described(calls[0], error.data);
+    if (error instanceof CallReverted) return `${calls[0].name}: ${reasonOf(error.data)}`;
     throw error;
   }
 }
 
 /** What `eth_simulateV1` says of a block. */
 interface Simulated {
-  calls: { status?: string; returnData?: string; error?: { data?: string } }[];
-}
-
-function described(call: EncodedCall | undefined, data: string | undefined): string | undefined {
-  const reason = reasonOf(data);
-  return OF_WALLET.test(reason) ? undefined : `${call?.name}: ${reason}`;
+  calls: ({ status?: string; returnData?: unknown; error?: { data?: unknown } } | null)[];
 }
 
 /** The text of a revert, or its error. */
-function reasonOf(text = ''): string {
+function reasonOf(text: unknown): string {
   // Nethermind writes "Reverted" before it.
-  const [data] = /0x[0-9a-f]*/i.exec(text) ?? ['0x'];
+  const [data] = /0x[0-9a-f]*/i.exec(typeof text === 'string' ? text : '') ?? ['0x'];
   try {
     const { errorName, args = [] } = decodeErrorResult({ abi: ERRORS, data: data as Hex });
     return errorName === 'Error' ? String(args[0]) : `${errorName}(${args.join(', ')})`;

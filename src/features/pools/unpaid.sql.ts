@@ -65,7 +65,7 @@ export const TAKE_SUBMISSION_BACK = statement<
     ${FOUND}`,
 );
 
-/** The outcome. No row: the pool does not exist. See `cancel_pool` in the migration. */
+/** The outcome. No row: the pool does not exist. See `cancel_pool` in `migrations/functions`. */
 export const CANCEL_POOL = statement<
   { pool: string; caller: string },
   { outcome: 'cancelled' | 'forbidden' | 'submitted' | 'not_empty' | 'unknown' | null }

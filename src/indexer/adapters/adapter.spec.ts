@@ -159,11 +159,12 @@ describe('an adapter', () => {
       expect(read()).toBeUndefined();
     });
 
-    it('cannot return more, nor shares in a list', () => {
+    it('cannot return more, nor shares in a list, nor two that are paid in', () => {
       const moved = { kind: 'SharesMoved', holder: FROM, account: FROM, shares: 1n } as const;
       for (const list of [
         [at('Withdrawn'), at('YieldClaimed'), at('Deposited')],
         [moved, at('Deposited')],
+        [at('Deposited'), at('Deposited', 2n)],
       ])
         expect(read(...list)).toMatchObject({ kind: 'Paid', poolId: null, amount: null });
     });

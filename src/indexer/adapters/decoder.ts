@@ -100,6 +100,8 @@ function inOrder(told: Fields[], isNumbered: boolean): Fields[] {
     throw new Error('a log says two things at most, one if its contract numbers them, and of shares one');
   const isDeposit = ({ kind }: Fields): number =>
     Number((MOVEMENTS as Partial<Record<Kind, string | null>>)[kind] === 'DEPOSIT');
+  // The second would come after what its block takes out.
+  if (some.length > 1 && some.every(isDeposit)) throw new Error('a log says one payment into a pool at most');
   return some.sort((a, b) => isDeposit(b) - isDeposit(a));
 }
 

@@ -188,7 +188,7 @@ export const REMOVE_OLD_SET_ASIDE = removeExpired(
   `now() - interval '7 days'`,
 );
 
-/** An open transaction with an id holds back all events. See `end_holding_readers` in the migration. */
+/** An open transaction with an id holds back all events. See `end_holding_readers` in `migrations/functions`. */
 export const END_HOLDING_READERS = statement<ExpiryParameters, ExpiryResult>(
   'end_holding_readers',
   { after: 'text', batch: 'integer' },

@@ -8,6 +8,8 @@ import { VERSION, functions, installed, isLater, privileges } from './schema';
 
 /** Requests that queue behind a migration, which waits for its lock, wait no longer than this. */
 const LOCK_MS = 500;
+/** Requests that queue behind the triggers of several tables wait no longer than this, all in all: clients get 503 later. */
+const LOCKS_MS = 2000;
 /** Between two tries to get a lock, half of it or more. Meanwhile requests that queued are served. */
 const RETRY_MS = 2000;
 const PATIENCE_MS = 10 * 60_000;
@@ -174,14 +176,18 @@ async function replace(runner: QueryRunner, texts: string[]): Promise<void> {
   // Bodies in SQL may call functions of files behind theirs.
   await runner.query('SET LOCAL check_function_bodies = off');
   for (const text of texts) await runner.query(text.replaceAll(TRIGGER, '').replaceAll(DROP, ''));
+  const from = performance.now();
   for (const [trigger, name, table] of texts.flatMap((text) => [...text.matchAll(TRIGGER)])) {
     const digest = digestOf(trigger);
     const same = (await runner.query(
       `SELECT FROM pg_trigger WHERE tgname = $1 AND tgrelid = $2::regclass AND obj_description(oid, 'pg_trigger') = $3`,
       [name, table, digest],
     )) as unknown[];
-    if (same.length === 0)
-      await runner.query(`${trigger} COMMENT ON TRIGGER ${name} ON ${table} IS '${digest}'`);
+    if (same.length > 0) continue;
+    // A lock that is held makes others wait for the next one too.
+    const left = Math.max(Math.ceil(from + LOCKS_MS - performance.now()), 1);
+    await runner.query(`SET LOCAL lock_timeout = ${Math.min(LOCK_MS, left)}`);
+    await runner.query(`${trigger} COMMENT ON TRIGGER ${name} ON ${table} IS '${digest}'`);
   }
   for (const text of texts) for (const [drop] of text.matchAll(DROP)) await runner.query(drop);
 }

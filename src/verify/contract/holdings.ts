@@ -98,10 +98,10 @@ export const valueIn = (outputs: readonly AbiParameter[], answer: string): bigin
 function numberIn(outputs: readonly AbiParameter[], values: unknown): bigint | undefined {
   for (const [i, each] of outputs.entries()) {
     const value = (values as Record<string, unknown>)[Array.isArray(values) ? i : each.name!];
-    if (each.name === 'value') return BigInt(value as bigint | number);
-    const found =
-      each.type === 'tuple' && 'components' in each ? numberIn(each.components, value) : undefined;
+    const isTuple = each.type === 'tuple' && 'components' in each;
+    const found = isTuple ? numberIn(each.components, value) : undefined;
     if (found !== undefined) return found;
+    if (each.name === 'value' && !isTuple) return BigInt(value as bigint | number);
   }
   return undefined;
 }

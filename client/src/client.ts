@@ -234,10 +234,12 @@ export class SavingsClient {
    * session, and ends with it.
    */
   follow(): Follower {
-    return new Follower(this.shared, {
+    const follower = new Follower(this.shared, {
       start: (signal) => this.start({ signal }),
       events: (options) => followEvents(this.transport, this.baseUrl, options),
     });
+    follower.onEvent(() => this.transport.reads.changed());
+    return follower;
   }
 
   /**

@@ -30,14 +30,14 @@ export class Reads {
   /** @param token whose answers these are */
   async fetch(request: Request, token: string | null): Promise<Response> {
     if (request.method !== 'GET') {
-      // A read after a change must not get the answer of one that began before it.
-      this.running.clear();
-      return this.send(request).finally(() => this.running.clear());
+      this.changed();
+      return this.send(request).finally(() => this.changed());
     }
     const names = ['accept', 'authorization', 'if-none-match'].map((name) => request.headers.get(name));
     const key = JSON.stringify([request.url, token, ...names]);
     let running = this.running.get(key);
-    if (!running) {
+    // One that was given up gets no answer any more.
+    if (!running || running.end.signal.aborted) {
       const end = new AbortController();
       const answer = this.read(new Request(request, { signal: end.signal }), key);
       const begun = (running = { answer, end, wanted: 0 });
@@ -46,6 +46,11 @@ export class Reads {
       this.running.set(key, running);
     }
     return (await this.shared(running, request.signal)).clone();
+  }
+
+  /** A read after a change must not get the answer of one that began before it. */
+  changed(): void {
+    this.running.clear();
   }
 
   /** The answer that several wait for. It is given up only if nobody wants it any more. */

@@ -45,7 +45,7 @@ const LOGOUT = /\/logout(\/all)?$/;
  * sent: what cannot wait gets the same refusal again, from here.
  */
 export class Transport {
-  private readonly reads = new Reads((request) => this.retried(request));
+  readonly reads = new Reads((request) => this.retried(request));
 
   constructor(
     private readonly send: typeof fetch,

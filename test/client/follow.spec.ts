@@ -79,6 +79,19 @@ it('reads once for many events that do not carry what changed, those of a newer 
   expect(opened.events).toHaveLength(20);
 });
 
+it('reads for itself after an event, although the same read has been under way since before it', async () => {
+  const opened = follow();
+  await live(opened);
+  service.freeze();
+  const before = opened.client.start();
+  await reach(() => service.count(START) === 2);
+  service.happen('pool.painted');
+  await reach(() => service.count(START) === 3);
+  service.thaw();
+  await before;
+  await reach(() => opened.follower.state.data?.cursor === idOf(2));
+});
+
 it('reads once more after a reload', async () => {
   const opened = follow();
   await live(opened);
@@ -297,6 +310,19 @@ describe('the end of the session', () => {
     const asked = service.asked.length;
     await pass(10 * MINUTE_MS, 1_000);
     expect(service.asked).toHaveLength(asked);
+  });
+
+  it('is not undone by an answer that was complete before it', async () => {
+    const client = service.client(browser.open(), tokenOf(A));
+    let answer!: (data: Start) => void;
+    const start = jest.spyOn(client, 'start').mockReturnValue(new Promise((resolve) => (answer = resolve)));
+    const follower = client.follow();
+    open.push(follower);
+    await reach(() => start.mock.calls.length === 1);
+    await client.signOut();
+    answer({ cursor: idOf(1) } as Start);
+    await pass(250);
+    expect(follower.state).toMatchObject({ ended: true, data: null });
   });
 
   it('is told to the tabs with the same token; those with one of their own go on', async () => {

@@ -70,6 +70,23 @@ it('gives up a read only when nobody wants it any more', async () => {
   expect(requests[1].signal.aborted).toBe(true);
 });
 
+it('begins a read again after one that was given up in the same moment', async () => {
+  const { client, requests, answer } = serve();
+  const end = new AbortController();
+  const first = client.account.me({ signal: end.signal });
+  const givenUp = expect(first).rejects.toThrow('enough');
+  while (requests.length === 0) await new Promise(setImmediate);
+  // Hooks of React and TanStack Query give up a read and begin the same one at once.
+  end.abort(new Error('enough'));
+  let isOver = false;
+  const again = client.account.me().finally(() => (isOver = true));
+  const read = expect(again).resolves.toEqual({ version: 1 });
+  await givenUp;
+  while (requests.length === 1 && !isOver) await new Promise(setImmediate);
+  await answer();
+  await read;
+});
+
 it('keeps what has a tag until it changes, for the session that read it', async () => {
   const { client, requests, answer, change } = serve({ tag: 'W/"x' });
   const me = async (): Promise<unknown> => {

@@ -95,6 +95,8 @@ export class Leader {
     const { happened, signal } = this;
     try {
       const data = await this.sources.start(signal);
+      // The answer may have been complete when the session ended.
+      signal.throwIfAborted();
       this.isStale = happened !== this.happened;
       this.cursor ??= data.cursor;
       this.audience.share({ data, stale: this.isStale, cursor: this.cursor, error: null });

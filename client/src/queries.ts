@@ -21,29 +21,40 @@ const nextPage = ({ pagination }: Page<unknown>): number | undefined =>
 
 /**
  * Options of TanStack Query for each read: `useQuery(savingsQueries(client).pool(id))`, and `useInfiniteQuery` for lists,
- * whose pages are fetched as needed. Keys contain the account that is signed in, so nobody sees what another one has read.
+ * whose pages are fetched as needed. Keys contain the account that is signed in, and reads fail once it is another one: nobody sees what others have read.
  */
 export function savingsQueries(client: SavingsClient) {
   const { api, pools, transactions, lottery, account, webhooks } = client;
-  const keyOf = (...key: Key): Key => [NAME, client.session.state.address, ...key];
-  const one = <T>(key: Key, read: (options: ReadOptions) => Promise<T>) => ({
-    queryKey: keyOf(...key),
-    queryFn: ({ signal }: ReadOptions) => read({ signal }),
-  });
+  const own = <Options, T>(key: Key, read: (options: Options) => Promise<T>) => {
+    const { address } = client.session.state;
+    const check = (): void => {
+      if (client.session.state.address !== address) throw new Error('another account is signed in');
+    };
+    return {
+      queryKey: [NAME, address, ...key] as Key,
+      queryFn: async (options: Options) => {
+        check();
+        const answer = await read(options);
+        check();
+        return answer;
+      },
+    };
+  };
+  const one = <T>(key: Key, read: (options: ReadOptions) => Promise<T>) =>
+    own(key, ({ signal }: ReadOptions) => read({ signal }));
   const byCursor = <T>(
     key: Key,
     read: (after: string | undefined, options: ReadOptions) => Promise<Page<T>>,
   ) => ({
-    queryKey: keyOf(...key),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }: ReadOptions & { pageParam: string | undefined }) =>
+    ...own(key, ({ pageParam, signal }: ReadOptions & { pageParam: string | undefined }) =>
       read(pageParam, { signal }),
+    ),
+    initialPageParam: undefined as string | undefined,
     getNextPageParam: next,
   });
   const byPage = <T>(key: Key, read: (page: number, options: ReadOptions) => Promise<Page<T>>) => ({
-    queryKey: keyOf(...key),
+    ...own(key, ({ pageParam, signal }: ReadOptions & { pageParam: number }) => read(pageParam, { signal })),
     initialPageParam: 1,
-    queryFn: ({ pageParam, signal }: ReadOptions & { pageParam: number }) => read(pageParam, { signal }),
     getNextPageParam: nextPage,
   });
   return {

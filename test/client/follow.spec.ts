@@ -148,6 +148,16 @@ describe('tabs', () => {
     expect(service.lastIds).toEqual([idOf(1), idOf(2)]);
   });
 
+  it('read what one of them wanted read once more before the one that leads was closed', async () => {
+    const [first, second] = [follow(), follow()];
+    await reach(() => first.follower.state.live && second.follower.state.live);
+    second.follower.refresh();
+    await reach(() => browser.said.some(({ data }) => data.kind === 'refresh'));
+    first.follower.stop();
+    await reach(() => service.count(START) === 2);
+    await live(second);
+  });
+
   it('of another account get nothing of it', async () => {
     const [mine, other] = [follow(A), follow(B)];
     await reach(() => mine.follower.state.live && other.follower.state.live);

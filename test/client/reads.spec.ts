@@ -1,4 +1,5 @@
 import { type Payment, SavingsClient, memoryPayments, memoryTokens } from '@pooled-savings/client';
+import { savingsQueries } from '@pooled-savings/client/queries';
 import { tokenOf } from '../support/processes/start-service';
 
 /** A service that answers when it is told to, with a tag if it has one. */
@@ -101,6 +102,20 @@ it('keeps what has a tag until it changes, for the session that read it', async 
   await me();
   const tags = requests.map(({ headers }) => headers.get('if-none-match'));
   expect(tags).toEqual([null, 'W/"x1', 'W/"x1', null]);
+});
+
+it('gives a query no answer once another account has signed in', async () => {
+  const { client, requests, answer } = serve();
+  const { signal } = new AbortController();
+  const query = savingsQueries(client).me();
+  const read = query.queryFn({ signal });
+  const refused = expect(read).rejects.toThrow('another account');
+  while (requests.length === 0) await new Promise(setImmediate);
+  await client.tokens.set(tokenOf('0xb'));
+  await answer();
+  await refused;
+  await expect(query.queryFn({ signal })).rejects.toThrow('another account');
+  expect(requests).toHaveLength(1);
 });
 
 it('asks about a payment that has not arrived once, however many listen to the list', async () => {

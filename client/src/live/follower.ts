@@ -97,8 +97,8 @@ export class Follower implements Observable<FollowState> {
 
   /** Wants everything read once more. Rarely needed: what happens arrives by itself. */
   refresh(): void {
-    if (this.leading) this.leading.refresh();
-    else this.line?.say({ kind: 'refresh' });
+    if (!this.leading) this.line?.say({ kind: 'refresh' });
+    this.reread();
   }
 
   /**
@@ -168,7 +168,7 @@ export class Follower implements Observable<FollowState> {
       if (message.term === this.term && message.turn === this.turn)
         this.line?.say({ kind: 'here', term: this.term });
       else this.tell();
-    } else if (message.kind === 'refresh') this.leading?.refresh();
+    } else if (message.kind === 'refresh') this.reread();
     // What a tab says that has lost the lead without knowing it is old.
     else if (message.term >= this.term && !this.leading) {
       this.heardAt = Date.now();
@@ -212,6 +212,12 @@ export class Follower implements Observable<FollowState> {
     } finally {
       if (this.leading === leader) this.leading = undefined;
     }
+  }
+
+  /** Whoever leads next reads it if this one ends before it has. */
+  private reread(): void {
+    if (this.leading) this.leading.refresh();
+    else this.shared = { ...this.shared, stale: true };
   }
 
   private share(fields: Partial<Shared>): void {

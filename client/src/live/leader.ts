@@ -70,7 +70,8 @@ export class Leader {
 
   /** Wants everything read once more. */
   refresh(): void {
-    this.reader.want();
+    this.lacks();
+    this.audience.share({ stale: true });
   }
 
   /** Works until the signal aborts. */
@@ -133,13 +134,15 @@ export class Leader {
 
   private happen(event: SavingsEvent): void {
     this.cursor = event.id ?? this.cursor;
-    if (!NOT_SHOWN.test(event.topic)) {
-      this.happened++;
-      this.isStale = true;
-      this.reader.want();
-    }
+    if (!NOT_SHOWN.test(event.topic)) this.lacks();
     this.audience.share({ stale: this.isStale, cursor: this.cursor });
     this.audience.emit(event);
+  }
+
+  private lacks(): void {
+    this.happened++;
+    this.isStale = true;
+    this.reader.want();
   }
 
   private live(isLive: boolean): void {

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { SavingsClient } from './client.js';
 import type { ConnectionState } from './connection.js';
 import type { FollowState, Follower } from './live/follower.js';
@@ -86,14 +86,17 @@ export function usePayment(client: SavingsClient, wallet: Payer | undefined): Us
   const payments = usePayments(client);
   const [id, setId] = useState<string>();
   const [error, setError] = useState<unknown>();
+  const runs = useRef(0);
   const actions = useMemo(() => {
     const run = async (pay: (options: ResumeOptions) => Promise<unknown>): Promise<void> => {
+      const turn = ++runs.current;
+      const isLast = (): boolean => turn === runs.current;
       setError(undefined);
       setId(undefined);
       try {
-        await pay({ wallet, onChange: (payment) => setId(payment.id) });
+        await pay({ wallet, onChange: (payment) => void (isLast() && setId(payment.id)) });
       } catch (failure) {
-        setError(failure);
+        if (isLast()) setError(failure);
       }
     };
     return {

@@ -1,6 +1,7 @@
 import { parseEther } from 'viem';
 import path from 'node:path';
 import { type Dapp, serveDapp } from '#dev/dapp';
+import { until } from '../support/app';
 import { useBrowser } from '../support/browser/browser';
 import { PageBench, press } from '../support/browser/page-bench';
 
@@ -30,6 +31,10 @@ it('the hooks pay, read again what events change, page through lists, and take o
   await page.getByText('live, done, no error').waitFor();
   await page.locator('li').nth(1).waitFor();
   await press(page, 'Fail');
+  await page.getByText('live, failed, not_found').waitFor();
+
+  await press(page, 'Both');
+  await until(async () => (await page.title()) === 'paid');
   await page.getByText('live, failed, not_found').waitFor();
 
   await page.reload();

@@ -35,9 +35,20 @@ function Pools() {
     });
     await pay({ kind: 'deposit', pool: id, depositId });
   };
+  const both = async () => {
+    const { id, depositId } = await client.pools.create({
+      type: 'individual',
+      initialDeposit: '25000000000000000000',
+    });
+    const earlier = pay({ kind: 'deposit', pool: id, depositId });
+    await pay({ kind: 'withdraw', pool: 'none', amount: '1' });
+    await earlier;
+    document.title = 'paid';
+  };
   return (
     <>
       <button onClick={create}>Create</button>
+      <button onClick={both}>Both</button>
       <button onClick={() => pay({ kind: 'withdraw', pool: 'none', amount: '1' })}>Fail</button>
       {hasNextPage && <button onClick={fetchNextPage}>More</button>}
       <p>

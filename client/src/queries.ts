@@ -21,7 +21,8 @@ const nextPage = ({ pagination }: Page<unknown>): number | undefined =>
 
 /**
  * Options of TanStack Query for each read: `useQuery(savingsQueries(client).pool(id))`, and `useInfiniteQuery` for lists,
- * whose pages are fetched as needed. Keys contain the account that is signed in, and reads fail once it is another one: nobody sees what others have read.
+ * whose pages are fetched as needed. Keys contain the account that is signed in, and reads fail once it is another one:
+ * nobody sees what others have read.
  */
 export function savingsQueries(client: SavingsClient) {
   const { api, pools, transactions, lottery, account, webhooks } = client;

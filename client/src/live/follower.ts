@@ -214,7 +214,7 @@ export class Follower implements Observable<FollowState> {
     }
   }
 
-  /** Whoever leads next reads it if this one ends before it has. */
+  /** The tab that leads next reads it if this one ends before it has. */
   private reread(): void {
     if (this.leading) this.leading.refresh();
     else this.shared = { ...this.shared, stale: true };

@@ -1,4 +1,4 @@
-import type { Follower, SavingsClient, SavingsEvent } from '@pooled-savings/client';
+import type { Follower, SavingsClient, SavingsEvent, Start } from '@pooled-savings/client';
 import { until } from '../support/app';
 import { StartService, idOf, refusal, tokenOf } from '../support/processes/start-service';
 import { type Tab, TestBrowser } from '../support/browser/tabs';

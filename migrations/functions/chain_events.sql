@@ -1,5 +1,5 @@
 -- Events of draws and circles. Null fields are left out. Kinds without a topic have no event of their own: payments
--- into circles are told as such.
+-- into circles have those of payments.
 
 -- Made from the events, not from lottery_draws: a reorganisation rewrites the rows of its draws, though most of their
 -- content stays the same.
@@ -47,27 +47,35 @@ BEGIN
   IF TG_OP = 'UPDATE' THEN
     -- What was is taken back before what is.
     INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT direction, array_agg(block), array_agg(log), array_agg(event) FROM (
-      SELECT *, (row_number() OVER () - 1) / 1000 AS n FROM (
-      SELECT -1 AS direction, o.block_number AS block, o.log_index AS log, chain_event(o, -1, NULL) AS event
-      FROM former o JOIN changed e USING (block_number, log_index)
-      WHERE e.outcome <> 'APPLIED' AND (o.draw_id IS NOT NULL OR o.circle_id IS NOT NULL)
-      UNION ALL
-      SELECT 1, e.block_number, e.log_index, chain_event(e, 1, e.block_number <= finalized)
-      FROM changed e JOIN former o USING (block_number, log_index)
-      WHERE o.outcome <> 'APPLIED' AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
-      ) all_events WHERE event IS NOT NULL
-    ) events GROUP BY direction, n ORDER BY direction;
+    SELECT direction, array_agg(block), array_agg(log), array_agg(event)
+    FROM (
+      SELECT *, (row_number() OVER () - 1) / 1000 AS n
+      FROM (
+        SELECT -1 AS direction, o.block_number AS block, o.log_index AS log, chain_event(o, -1, NULL) AS event
+        FROM former o JOIN changed e USING (block_number, log_index)
+        WHERE e.outcome <> 'APPLIED' AND (o.draw_id IS NOT NULL OR o.circle_id IS NOT NULL)
+        UNION ALL
+        SELECT 1, e.block_number, e.log_index, chain_event(e, 1, e.block_number <= finalized)
+        FROM changed e JOIN former o USING (block_number, log_index)
+        WHERE o.outcome <> 'APPLIED' AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
+      ) found
+      WHERE event IS NOT NULL
+    ) numbered
+    GROUP BY direction, n ORDER BY direction;
   ELSE
     INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT direction, array_agg(block), array_agg(log), array_agg(event) FROM (
-      SELECT *, (row_number() OVER () - 1) / 1000 AS n FROM (
-      SELECT direction, e.block_number AS block, e.log_index AS log,
-        chain_event(e, direction, e.block_number <= finalized) AS event
-      FROM changed e CROSS JOIN LATERAL (SELECT CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END AS direction) d
-      WHERE e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL
-      ) all_events WHERE event IS NOT NULL
-    ) events GROUP BY direction, n;
+    SELECT direction, array_agg(block), array_agg(log), array_agg(event)
+    FROM (
+      SELECT *, (row_number() OVER () - 1) / 1000 AS n
+      FROM (
+        SELECT d.direction, e.block_number AS block, e.log_index AS log,
+          chain_event(e, d.direction, e.block_number <= finalized) AS event
+        FROM changed e CROSS JOIN (SELECT CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END AS direction) d
+        WHERE e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL
+      ) found
+      WHERE event IS NOT NULL
+    ) numbered
+    GROUP BY direction, n;
   END IF;
   RETURN NULL;
 END $$;

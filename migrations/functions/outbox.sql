@@ -1,9 +1,9 @@
--- Triggers fill the outbox, so no writer can change the ledger without an event. What they tell of the ledger they put
--- down in outbox_staged, and the end of the transaction publishes it in the order of the chain, whatever tables it came
--- from.
+-- Triggers fill the outbox, so no writer can change the ledger without an event. They put events of the ledger into
+-- outbox_staged, by the thousand, because one array of all that a rewind takes back may be too large. The end of the
+-- transaction publishes them in the order of the chain, whatever tables they came from.
 
 -- Publishes what the transaction has staged: what the chain says in its order, and what it takes back newest first. A
--- transaction that does both, one after the other, tells them one after the other. What has no place on the chain
+-- transaction that does both, one after the other, publishes both in that order. What has no place on the chain
 -- follows from what was staged before it, and comes behind that.
 CREATE OR REPLACE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$

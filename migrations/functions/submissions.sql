@@ -1,18 +1,19 @@
--- Deposits that are not paid yet, whose payers told hashes. Their events have no place on the chain, and come behind
--- what the transaction takes back of their deposits.
+-- Unpaid deposits whose payers have submitted a transaction's hash. Their events have no place on the chain, and come
+-- after those by which the same transaction of the database takes back their deposits.
 
--- What has been told by now of those of these deposits that wait for it. Of one that was confirmed it is no news.
+-- Stages the submitted hash of each of these deposits that is still pending: that of a confirmed one is no news.
 CREATE OR REPLACE FUNCTION stage_submitted(deposits uuid[]) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   IF deposits = '{}' THEN RETURN; END IF;
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event)) FROM (
+  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(item)
+  FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, to_json(event) AS item FROM (
     SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",
       t.id AS "transactionId", t.account, t.amount::text AS amount, s.hash AS "txHash"
     FROM transactions t LEFT JOIN submissions s ON s.transaction_id = t.id
-    WHERE t.id = ANY(deposits) AND t.status = 'PENDING' ORDER BY t.id) event
-  HAVING count(*) > 0;
+    WHERE t.id = ANY(deposits) AND t.status = 'PENDING' ORDER BY t.id) event) numbered
+  GROUP BY n ORDER BY n;
 END $$;
 
 CREATE OR REPLACE FUNCTION publish_submissions() RETURNS trigger LANGUAGE plpgsql
@@ -27,8 +28,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A payment ends what was told. One that a reorganisation takes back is on its way again, whoever told its hash. The
--- name sorts behind publish_updated_transactions, whose events come first.
+-- A payment ends its submission. One that a reorganisation takes back is on its way again, whoever submitted its hash. The
+-- name sorts after publish_updated_transactions, whose events come first.
 CREATE OR REPLACE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -1,5 +1,5 @@
 -- Events of transactions. `final`: whether no reorganisation can take it back any more, as of now. The cursor is read once
--- for a statement. Events are staged by the thousand, because one array of all that a rewind takes back may be too large.
+-- for a statement.
 
 CREATE OR REPLACE FUNCTION transaction_topic(type text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'

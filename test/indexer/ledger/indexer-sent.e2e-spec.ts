@@ -174,7 +174,7 @@ describe('turns', () => {
     expect(await conclude('unknown')).toEqual([2, false, 80]);
     // What no node knows may still be mined, whatever time has passed.
     expect(await conclude('open')).toEqual([1, true, 40]);
-    await written.sql('UPDATE submissions SET check_at = now()');
+    await written.sql("UPDATE submissions SET check_at = now() - interval '1 second'");
     // The watch then asks for its sender.
     expect(await written.sql(DUE.oldest, [''])).toMatchObject([{ id, hash: 'h', sender, nonce: 5 }]);
     for (let n = 2; n < 9; n++)

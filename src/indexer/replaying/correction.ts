@@ -2,12 +2,6 @@ import type { Client } from 'pg';
 import { mending } from '#verify/checks/connection';
 import { HOLD_CURSOR } from './events.sql';
 
-/** The schema of the tables, quoted: tables of the session stand before its own. */
-export async function schemaOf(client: Client): Promise<string> {
-  const text = 'SELECT quote_ident(current_schema()) AS name';
-  return (await client.query<{ name: string }>(text)).rows[0].name;
-}
-
 /**
  * One transaction that may write what is derived, while the indexer's batches wait. Tries again after a conflict.
  * @param work gets the last block that takes effect

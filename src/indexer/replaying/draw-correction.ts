@@ -1,25 +1,16 @@
 import type { Client } from 'pg';
-import { columnsOf } from '#platform/postgres/columns';
 import { rebuildDraws } from '#indexer/ledger/draws';
-import * as draws from '#indexer/ledger/draws.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { updateKept } from '#indexer/ledger/event-rows';
 import { refusal } from '#indexer/ledger/set-aside';
-import { correct, schemaOf } from './correction';
+import { correct } from './correction';
 import { type Replayed, decideAgain, readLotteries, storedItem } from './event-reader';
 import { EVENTS_OF_NONE } from './events.sql';
-import * as sql from './draws.sql';
 
 /** Events of draws that are decided, and written if they are wrong, at a time. */
 const EVENTS_AT_ONCE = 10_000;
-/** Draws that are rebuilt at a time, beside what is stored of them. */
-const DRAWS_AT_ONCE = 50;
 
 const NO_POOLS = new Map<string, PoolState>();
-interface DrawKey {
-  contract: string;
-  drawId: string;
-}
 type Place = [block: number, log: number];
 interface Piece {
   count: number;
@@ -27,24 +18,18 @@ interface Piece {
   changed: Replayed[];
 }
 
-/** Rebuilds draws from their events, beside what is stored, and writes those that differ. */
+/** Corrects the outcomes of the events that name no pool, which are those of draws. Each depends on nothing but the event. */
 export class DrawCorrection {
-  /** Events without a pool, those of them whose outcome was wrong, and draws that were rebuilt. */
+  /** Events without a pool, and those of them whose outcome was wrong. */
   events = 0;
   outcomes = 0;
-  corrected = 0;
-  /** Draws that stay as they were, and why. */
-  readonly refused: string[] = [];
 
-  /** @param reader for temporary tables, which have the names of the real ones */
   constructor(
     private readonly client: Client,
-    private readonly reader: Client,
     private lotteries: ReadonlySet<string>,
   ) {}
 
-  /** Outcomes of the events that name no pool. Each depends on nothing but the event. */
-  async decide(effective: number, signal: AbortSignal): Promise<void> {
+  async run(effective: number, signal: AbortSignal): Promise<void> {
     for (let place: Place | undefined = [-1, -1]; place;) {
       signal.throwIfAborted();
       const from: Place = place;
@@ -98,52 +83,5 @@ export class DrawCorrection {
       last: last && [last.blockNumber, last.logIndex],
       changed: decided.filter(({ isChanged }) => isChanged),
     };
-  }
-
-  /** Rows of draws and tickets. */
-  async make(signal: AbortSignal): Promise<void> {
-    const { reader } = this;
-    let after: [string, string] = ['', '-1'];
-    for (;;) {
-      signal.throwIfAborted();
-      const { rows } = await reader.query<DrawKey>(sql.NEXT_DRAWS, [...after, DRAWS_AT_ONCE]);
-      const last = rows.at(-1);
-      if (!last) return;
-      after = [last.contract, last.drawId];
-      await this.makeSome(rows);
-    }
-  }
-
-  /** If the database refuses a draw, all others are made. */
-  private async makeSome(some: DrawKey[]): Promise<void> {
-    try {
-      const wrong = await this.compare(some);
-      if (wrong.length === 0) return;
-      await correct(this.client, () => rebuildDraws(this.client, wrong));
-      this.corrected += wrong.length;
-    } catch (error) {
-      const reason = refusal(error);
-      if (reason === undefined) throw error;
-      const [{ contract, drawId }] = some;
-      if (some.length === 1) return void this.refused.push(`draw ${drawId} of ${contract}: ${reason}`);
-      for (const each of some) await this.makeSome([each]);
-    }
-  }
-
-  /** The indexer's own statements write into tables of the same names, which only this transaction has. */
-  private async compare(some: DrawKey[]): Promise<DrawKey[]> {
-    const { reader } = this;
-    const keys = columnsOf(some, 'contract', 'drawId');
-    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    try {
-      const schema = await schemaOf(reader);
-      for (const statement of sql.shadows(schema)) await reader.query(statement);
-      await reader.query(draws.MAKE_TICKETS, [...keys, null]);
-      for (const statement of [draws.MAKE_DRAWS, draws.SET_STAGES]) await reader.query(statement, keys);
-      const { rows } = await reader.query<DrawKey>(sql.wrongDraws(schema), keys);
-      return rows;
-    } finally {
-      await reader.query('ROLLBACK');
-    }
   }
 }

@@ -20,7 +20,7 @@ export interface ReplayReport {
   seconds: number;
   /** Rows or pools that were rebuilt, by what they are; only those that differed. */
   corrected: Record<string, number>;
-  /** Pools and draws that the database refuses to have corrected, with its reasons. */
+  /** What the database refuses to have corrected, with its reasons. */
   refused: string[];
   /** Contracts whose logs an adapter reads that `verify` does not know: a replay has no logs to read again. */
   adapted: { contract: string; adapter: string }[];
@@ -31,8 +31,8 @@ const ADAPTED = `
   WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
   ORDER BY 1`;
 
-/** The checks of `verify` that count what follows from the ledger. */
-const COUNTED = ['shareTotals', 'counts', 'pools', 'totals', 'addresses'];
+/** The checks of `verify` that count what follows from the ledger and from the events of draws. */
+const COUNTED = ['draws', 'shareTotals', 'counts', 'pools', 'totals', 'addresses'];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
@@ -83,25 +83,25 @@ export class Replay {
       names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
     const pools = new PoolCorrection(writer, lotteries);
     const walked = await this.walk(readers, pools, lotteries, total);
-    const draws = new DrawCorrection(writer, readers[0], lotteries);
-    await draws.decide(effective, this.signal);
-    await draws.make(this.signal);
+    const draws = new DrawCorrection(writer, lotteries);
+    await draws.run(effective, this.signal);
     const counted = await this.count(writer);
+    const { lottery_draws: drawn = 0, lottery_tickets: tickets = 0, ...mended } = counted.mended;
     const corrected = {
-      ...counted.mended,
+      ...mended,
       share_events: shares.rows,
       share_holdings: shares.holdings,
       pool_names: names,
-      pools: pools.corrected + (counted.mended.pools ?? 0),
+      pools: pools.corrected + (mended.pools ?? 0),
       chain_events: draws.outcomes,
-      draws: draws.corrected,
+      draws: drawn + tickets,
     };
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,
       events: walked + draws.events,
       corrected,
-      refused: [...shares.refused, ...pools.refused, ...draws.refused, ...counted.report().notChecked],
+      refused: [...shares.refused, ...pools.refused, ...counted.report().notChecked],
     };
   }
 

@@ -8,7 +8,7 @@ import * as sql from './shares.sql';
 import { asMovements } from '#indexer/ledger/holdings';
 import { SAVE } from '#indexer/ledger/holdings.sql';
 import { isShareKind } from '#indexer/ledger/movements';
-import { correct, schemaOf } from './correction';
+import { correct } from './correction';
 
 /** Rows that are read at once, at least one block's. */
 const ROWS_AT_ONCE = 5000;
@@ -73,7 +73,8 @@ export class ShareCorrection {
 
   /** What is near the end is made while the indexer waits, so nothing is added meanwhile. */
   private async make(vault: string, signal: AbortSignal): Promise<void> {
-    const schema = await schemaOf(this.reader);
+    const { rows: found } = await this.reader.query<{ schema: string }>(sql.SCHEMA);
+    const [{ schema }] = found;
     await this.reader.query(sql.MAKE_SHADOW(schema));
     let place: Place = { seq: -1, blockHash: '' };
     for (;;) {

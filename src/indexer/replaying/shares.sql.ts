@@ -37,6 +37,8 @@ export const REMOVE = `
   DELETE FROM chain_events e USING unnest($1::bigint[], $2::bigint[], $3::text[]) AS w(block_number, log_index, block_hash)
   WHERE e.block_number = w.block_number AND e.log_index = w.log_index AND e.block_hash = w.block_hash`;
 
+/** The schema of the tables, quoted: tables of the session stand before its own. */
+export const SCHEMA = 'SELECT quote_ident(current_schema()) AS schema';
 /** What is made is kept in a table of the session, which stands before that of the schema. */
 export const MAKE_SHADOW = (schema: string): string => `
   DROP TABLE IF EXISTS pg_temp.share_holdings; CREATE TEMP TABLE share_holdings (LIKE ${schema}.share_holdings INCLUDING ALL)`;

@@ -1,10 +1,9 @@
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LogController } from 'fastify';
-import type { AddressInfo } from 'node:net';
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { type OnError, reportTo } from '#platform/errors/failures';
+import { probesAdapter, runUntilSignal } from '#platform/http/probes';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import type { Environment } from '#settings/environment';
@@ -40,13 +39,7 @@ export async function createIndexer(
     create = (module, adapter, options) => NestFactory.create(module, adapter, options),
   }: IndexerOptions = {},
 ): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    // Probes are answered until the process ends, and connections that they keep open do not delay that.
-    return503OnClosing: false,
-    forceCloseConnections: true,
-  });
+  const adapter = probesAdapter(logger);
   const app = await create(IndexerModule.register(environment, modules), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
@@ -56,36 +49,13 @@ export async function createIndexer(
   return app.init();
 }
 
-/**
- * Runs until a signal, or until its parent (`npm start`) is gone. The application is closed then, whatever the reason.
- * @throws WrongChain, and what listening throws
- */
+/** @throws WrongChain, and what listening throws */
 export async function runIndexer(
   environment: Environment,
   logger: Logger,
   options?: IndexerOptions,
 ): Promise<void> {
   const app = await createIndexer(environment, logger, options);
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= app.close());
-  // The error is what the operator has to see, whatever else fails.
-  const closeAfter = async (error: Error): Promise<never> => {
-    await close().catch((another: Error) => logger.error({ err: another }, 'shutdown failed'));
-    throw error;
-  };
-  const ended = new Promise<void>((resolve, reject) => {
-    const stop = (signal = 'disconnect'): void => {
-      if (!closing) logger.info({ signal }, 'stopping');
-      close().then(resolve, reject);
-    };
-    process
-      .on('SIGTERM', stop)
-      .on('SIGINT', stop)
-      .on('disconnect', () => stop());
-    app.get(Indexer).ended.catch(closeAfter).catch(reject);
-  });
-  const listening = app.listen(environment.INDEXER_PORT, environment.HOST).catch(closeAfter);
-  await Promise.race([ended, listening]);
-  process.send?.({ port: (app.getHttpServer().address() as AddressInfo).port });
-  await ended;
+  const { INDEXER_PORT, HOST } = environment;
+  await runUntilSignal(app, [INDEXER_PORT, HOST], app.get(Indexer).ended, logger);
 }

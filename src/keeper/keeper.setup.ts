@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { LogController } from 'fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
+import { probesAdapter, runUntilSignal } from '#platform/http/probes';
 import { NestLogger } from '#platform/log/nest-logger';
 import { KEEPER_AREAS, type KeeperEnvironment } from '#settings/environment';
 import { KeeperController } from './keeper.controller';
@@ -23,32 +23,14 @@ class KeeperModule {
   }
 }
 
-/** Builds the keeper as production runs it. It looks for work from now on, until it is closed. It does not listen yet. */
-async function createKeeper(environment: KeeperEnvironment, logger: Logger): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    return503OnClosing: false,
-    forceCloseConnections: true,
-  });
-  const app = await NestFactory.create<NestFastifyApplication>(KeeperModule.register(environment), adapter, {
-    logger: new NestLogger(logger),
-    abortOnError: false,
-  });
-  return app.init();
-}
-
-/** Runs until a signal. The application is closed then, whatever the reason. @throws WrongChain, and what listening throws */
+/** Looks for work until a signal. @throws WrongChain, and what listening throws */
 export async function runKeeper(environment: KeeperEnvironment, logger: Logger): Promise<void> {
-  const app = await createKeeper(environment, logger);
-  const stopped = new Promise<string>((resolve) => {
-    process.on('SIGTERM', resolve).on('SIGINT', resolve);
-  });
-  void stopped.then((signal) => logger.info({ signal }, 'stopping'));
-  try {
-    await app.listen(environment.KEEPER_PORT, environment.HOST);
-    await Promise.race([stopped, app.get(Keeper).ended]);
-  } finally {
-    await app.close();
-  }
+  const app = await NestFactory.create<NestFastifyApplication>(
+    KeeperModule.register(environment),
+    probesAdapter(logger),
+    { logger: new NestLogger(logger), abortOnError: false },
+  );
+  await app.init();
+  const { KEEPER_PORT, HOST } = environment;
+  await runUntilSignal(app, [KEEPER_PORT, HOST], app.get(Keeper).ended, logger);
 }

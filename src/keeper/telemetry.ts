@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
-import { showBuild } from '#platform/config/build-info';
+import { Metrics } from '#platform/operating/metrics';
 import type { JobKind } from './task';
 
 /** idle: nothing is due. sending: a transaction waits for its block. The others keep what is due from being done. */
@@ -14,8 +13,7 @@ const SILENT_MS = 60_000;
 
 /** Health and metrics of the keeper. */
 @Injectable()
-export class KeeperTelemetry {
-  readonly registry = new Registry();
+export class KeeperTelemetry extends Metrics {
   private current: KeeperState = 'idle';
   private heardAt = Date.now();
 
@@ -30,15 +28,8 @@ export class KeeperTelemetry {
   private readonly balance = this.gauge('keeper_balance_ether', 'Ether of the account');
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
-    showBuild('savings_build_info', this.registry);
-    const shown: Gauge = new Gauge({
-      name: 'keeper_state',
-      help: '1 for the current state',
-      labelNames: ['state'],
-      registers: [this.registry],
-      collect: () => STATES.forEach((state) => shown.set({ state }, Number(state === this.state))),
-    });
+    super('savings_build_info');
+    this.states('keeper_state', '1 for the current state', ['state'], STATES, () => [[{}, this.state]]);
   }
 
   get state(): KeeperState {
@@ -64,14 +55,6 @@ export class KeeperTelemetry {
   hasEnded(kind: JobKind, outcome: Outcome, wei: bigint): void {
     this.ended.inc({ kind, outcome });
     this.spentEther.inc(inEther(wei));
-  }
-
-  private gauge(name: string, help: string, ...labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] });
-  }
-
-  private counter(name: string, help: string, ...labelNames: string[]): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 }
 

@@ -1,21 +1,17 @@
-import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { invalidToken } from '#platform/errors/errors';
-import { mayScrape } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
-import { atMostEvery } from '#platform/timing/at-most-every';
+import { ProbesController } from '#platform/http/probes';
 import { IndexerTelemetry } from './telemetry';
 
-/** Reads within this time get the same text. */
-const REUSE_MS = 1000;
-
-/** The indexer's own port: for probes and Prometheus, not for clients. */
 @Controller()
-export class IndexerController {
+export class IndexerController extends ProbesController {
   constructor(
     private readonly telemetry: IndexerTelemetry,
-    private readonly environment: HttpSettings,
-  ) {}
+    settings: HttpSettings,
+  ) {
+    super(telemetry, settings);
+  }
 
   /** 200, or 503 while it is halted, or without node or database. One contract in quarantine leaves the others well. */
   @Get('health')
@@ -24,24 +20,5 @@ export class IndexerController {
     const failing = state === 'halted' || state === 'disconnected';
     void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
     return { status: state, ...heights, ...speed, ...apart, reason };
-  }
-
-  /** Always 200: a restart repairs nothing that the indexer could find wrong. */
-  @Get('health/live')
-  live(): object {
-    return { status: 'alive' };
-  }
-
-  private readonly text = atMostEvery(REUSE_MS, () => this.telemetry.metrics());
-
-  /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
-  @Get('metrics')
-  metrics(
-    @Headers('authorization') authorization: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
-    if (!mayScrape(authorization, this.environment)) throw invalidToken();
-    void reply.header('content-type', this.telemetry.registry.contentType);
-    return this.text();
   }
 }

@@ -1,19 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import {
-  Counter,
-  Gauge,
-  Histogram,
-  type Metric,
-  Registry,
-  collectDefaultMetrics,
-  register,
-} from 'prom-client';
-import { showBuild } from '#platform/config/build-info';
+import { Histogram } from 'prom-client';
+import { Metrics } from '#platform/operating/metrics';
 import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
-import { type ContractStanding, registerContractMetrics } from './contract-metrics';
+import { CONTRACT_STATES, type ContractStanding, WAYS } from './contract-standing';
 import { FinalityWatch } from './finality-watch';
 import { Progress, type Speed } from './progress';
 import { SyncState } from './sync-state';
@@ -23,7 +15,7 @@ const REPORT_MS = { terminal: 200, log: 5000 };
 
 /** Metrics, health and progress of the indexer. */
 @Injectable()
-export class IndexerTelemetry {
+export class IndexerTelemetry extends Metrics {
   /** Role of this process. Only the leader knows how current the ledger is. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
   /** Why it could not lead, the last time that it tried. */
@@ -32,7 +24,6 @@ export class IndexerTelemetry {
   missing: ReadonlySet<string> = new Set();
   readonly finality = new FinalityWatch();
   readonly progress = new Progress();
-  readonly registry = new Registry();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
   readonly reorgDepth = new Histogram({
@@ -78,59 +69,71 @@ export class IndexerTelemetry {
   private reportedAt = 0;
 
   constructor(readonly sync: SyncState) {
-    collectDefaultMetrics({ register: this.registry });
-    showBuild('savings_build_info', this.registry);
-    registerContractMetrics(
-      this.registry,
-      () => this.contracts(),
-      () => sync.cursor?.number ?? 0,
+    super('savings_build_info');
+    const cursor = (): number => sync.cursor?.number ?? 0;
+    this.states(
+      'indexer_endpoint_state',
+      '1 for the current state of each endpoint',
+      ['endpoint', 'state'],
+      ENDPOINT_STATES,
+      () => this.endpoints().map(({ name, state }) => [{ endpoint: name }, state]),
     );
-    // Computed at each scrape, so that they change even while nothing is read.
-    this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
-    this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
-    this.current(
+    this.states(
+      'indexer_contract_state',
+      '1 for the current state of each contract',
+      ['contract', 'state'],
+      CONTRACT_STATES,
+      () => this.contracts().map(({ address, state }) => [{ contract: address }, state]),
+    );
+    this.states(
+      'indexer_contract_completeness',
+      '1 for how it is known that no event of a contract is missing, as of the last blocks read',
+      ['contract', 'by'],
+      WAYS,
+      () => this.contracts().map(({ address, completeness }) => [{ contract: address }, completeness]),
+    );
+    this.collected(
+      'indexer_contract_lag_blocks',
+      'Blocks between the last one read for a contract and the cursor',
+      ['contract'],
+      (gauge) => {
+        for (const { address: contract, block = Infinity } of this.contracts())
+          gauge.set({ contract }, Math.max(0, cursor() - block));
+      },
+    );
+    this.computed('indexer_cursor_block', 'Number of the last block read', cursor);
+    this.computed('indexer_head_block', 'Number of the best known head', () => sync.best);
+    this.computed(
       'indexer_finalized_block',
       'Number of the last final block; 0 while no endpoint tells it',
       () => this.finality.finalized ?? 0,
     );
-    this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
+    this.computed('indexer_lag_blocks', 'Blocks between cursor and head', () =>
       Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
     );
-    this.current('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
-    this.current('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
-    this.current(
+    this.computed('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
+    this.computed('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
+    this.computed(
       'indexer_blocks_per_second',
       'Blocks read a second, over a minute',
       () => this.progress.speed?.blocksPerSecond ?? 0,
     );
-    this.current(
+    this.computed(
       'indexer_events_per_second',
       'Events applied a second, over a minute',
       () => this.progress.speed?.eventsPerSecond ?? 0,
     );
-    this.current(
+    this.computed(
       'indexer_seconds_left',
       'Time until the head is reached at this rate; +Inf while it comes no nearer',
       () => (this.state === 'synced' ? 0 : (this.progress.speed?.secondsLeft ?? Infinity)),
     );
-    this.current(
+    this.computed(
       'indexer_progress_age_seconds',
       'Time since the cursor moved or was found at the head',
       () => (Date.now() - sync.progressAt) / 1000,
     );
   }
-
-  private readonly endpointState: Gauge = new Gauge({
-    name: 'indexer_endpoint_state',
-    help: '1 for the current state of each endpoint',
-    labelNames: ['endpoint', 'state'],
-    registers: [this.registry],
-    collect: () => {
-      for (const { name: endpoint, state } of this.endpoints())
-        for (const each of ENDPOINT_STATES)
-          this.endpointState.set({ endpoint, state: each }, Number(each === state));
-    },
-  });
 
   get state(): CursorState | 'standby' {
     if (this.role === 'leading') return this.sync.state;
@@ -168,14 +171,6 @@ export class IndexerTelemetry {
     return undefined;
   }
 
-  /** In the Prometheus text format, including metrics that modules registered in prom-client's default registry. */
-  metrics(): Promise<string> {
-    const all = new Registry();
-    for (const metric of [...this.registry.getMetricsAsArray(), ...register.getMetricsAsArray()])
-      if (!all.getSingleMetric(metric.name)) all.registerMetric(metric as unknown as Metric);
-    return all.metrics();
-  }
-
   /** Counts of the whole chain, so that they survive a restart. Only the leader knows them. */
   showSetAside(counts: Map<string, number>): void {
     this.setAside.reset();
@@ -201,22 +196,5 @@ export class IndexerTelemetry {
       ({ state, unproven }) => state !== 'following' || unproven !== undefined,
     );
     return contracts.length > 0 ? { contracts } : {};
-  }
-
-  private current(name: string, help: string, value: () => number): void {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect: () => gauge.set(value()),
-    });
-  }
-
-  private gauge(name: string, help: string, ...labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] });
-  }
-
-  private counter(name: string, help: string, ...labelNames: string[]): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 }

@@ -110,7 +110,7 @@ const noPosition = (accruals: number): Position => ({
 
 /**
  * `impossible`: the reference contract cannot have emitted the event, so nothing changes. `odd`: it cannot have emitted
- * this either, but the event counts.
+ * this either, but the event counts. A withdrawal beyond the balance leaves none: other contracts pay a gain with it.
  */
 export type Effect = 'exact' | 'odd' | 'impossible';
 
@@ -136,11 +136,11 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
     case 'Withdrawn':
     case 'PaidOut':
     case 'CircleRefunded': {
-      if (amount > (pool.positions.get(event.account!)?.balance ?? 0n)) return 'impossible';
       const position = settled(pool, event.account!);
-      move(pool.weights, position, -amount, time);
+      const isBeyond = amount > position.balance;
+      move(pool.weights, position, isBeyond ? -position.balance : -amount, time);
       position.withdrawn += amount;
-      return 'exact';
+      return isBeyond ? 'odd' : 'exact';
     }
     case 'YieldClaimed': {
       const position = settled(pool, event.account!);

@@ -77,8 +77,9 @@ export class YieldModel {
   readonly pools = new Map<string, Pool>();
 
   /**
-   * @returns false if SavingsPool cannot have emitted the event. A withdrawal beyond the balance, an accrual without any
-   * weight and an event of another kind change nothing. A claim of another amount than is owed takes off what it can.
+   * @returns false if SavingsPool cannot have emitted the event. An accrual without any weight and an event of another
+   * kind change nothing. A withdrawal beyond the balance, and a claim of another amount than is owed, take off what they
+   * can.
    */
   apply(event: PoolEvent): boolean {
     const { kind, pool: id, account: holder, amount, time } = event;
@@ -95,17 +96,17 @@ export class YieldModel {
       return false;
     }
     const account = settled(pool, holder!);
-    if (kind === 'Withdrawn' && account.balance < amount) return false;
     this.pools.set(id, pool);
     pool.accounts.set(holder!, account);
     if (kind === 'YieldClaimed') return claim(account, amount);
-    const change = kind === 'Deposited' ? amount : -amount;
+    const isBeyond = kind === 'Withdrawn' && account.balance < amount;
+    const change = kind === 'Deposited' ? amount : -(isBeyond ? account.balance : amount);
     pool.total += change;
     pool.offset += change * time;
     account.balance += change;
     account.offset += change * time;
     account[kind === 'Deposited' ? 'deposited' : 'withdrawn'] += amount;
-    return true;
+    return !isBeyond;
   }
 
   totalOf(id: string): bigint {

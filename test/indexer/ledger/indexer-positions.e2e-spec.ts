@@ -1,4 +1,8 @@
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { connect } from '#verify/checks/connection';
+import { Findings } from '#verify/checks/findings';
+import { Look } from '#verify/checks/look';
+import { replayPositions } from '#verify/checks/positions';
 import { REPAIRING } from '../../support/ledger';
 import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written, compact } from '../../support/chain/paper-chain';
 
@@ -137,23 +141,28 @@ describe('positions', () => {
     expect(((await rows()) as object[])[0]).toEqual((before as object[])[0]);
   });
 
-  it('leave out what SavingsPool cannot have emitted, and tell of it', async () => {
+  it('take what they can of what SavingsPool cannot have emitted, and tell of it', async () => {
     chain.add([accrual(5)], DAY);
     chain.add([deposit(100, { account: OTHER }), deposit(10)]);
-    // More than the account holds, though not more than the pool does; and an accrual of no second.
+    // More than the account holds, though not more than the pool does, leaves nothing; and an accrual of no second.
     chain.add([withdrawal(11), accrual(1100)], DAY);
     chain.add([accrual(3)], 0);
     // Less than is owed, and then more.
     chain.add([claim(49)], DAY);
     const { anomalies } = await written.apply(chain);
     expect(anomalies.get('position')).toBe(4);
-    expect(await balances()).toEqual({ [SAVER]: '10', [OTHER]: '100' });
-    const [position] = await written.sql<object>('SELECT owed, claimed FROM positions WHERE address = $1', [
-      SAVER,
-    ]);
-    expect(position).toEqual({ owed: '50', claimed: '49' });
+    expect(await balances()).toEqual({ [SAVER]: '0', [OTHER]: '100' });
+    const [position] = await written.sql<object>(
+      'SELECT withdrawn, owed, claimed FROM positions WHERE address = $1',
+      [SAVER],
+    );
+    expect(position).toEqual({ withdrawn: '11', owed: '50', claimed: '49' });
     chain.add([claim(51)], DAY);
     expect((await written.apply(chain)).anomalies.get('position')).toBe(1);
     expect(await owed()).toEqual(['0', '0']);
+    const client = await connect(written.operatorUrl, false, 10_000);
+    const { events, differences, former } = await replayPositions(new Look(client, new Findings(0)), [POOL]);
+    await client.end();
+    expect({ events, differences, former }).toEqual({ events: 8, differences: [], former: [] });
   });
 });

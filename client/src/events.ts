@@ -1,5 +1,6 @@
 import { ApiError, NoAnswerError, type SavingsError, errorOf, isSavingsError } from './errors.js';
 import type { components } from './schema.js';
+import { guarded } from './observable.js';
 import { parseEvents } from './sse.js';
 import type { Transport } from './transport.js';
 import { backoff, wait } from './wait.js';
@@ -89,7 +90,7 @@ export async function* followEvents<Name extends Topic>(
       const body = await connect(transport, baseUrl, topics, last, ended);
       isConnected = true;
       attempt = 0;
-      onConnected?.();
+      guarded(onConnected)();
       for await (const { event, data } of parseEvents(body, { onChunk, onId, onRetry })) {
         // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;
@@ -107,7 +108,7 @@ export async function* followEvents<Name extends Topic>(
       // Leaving the loop closes the connection.
       silence.abort();
     }
-    onDisconnected?.(lost);
+    guarded(onDisconnected)(lost);
     const askedMs = lost instanceof ApiError ? (lost.retryAfterSeconds ?? 0) * 1000 : 0;
     const pauseMs = Math.max(askedMs, leastWaitMs, backoff(++attempt, FIRST_WAIT_MS, MOST_WAIT_MS));
     await wait(Math.min(pauseMs, MOST_ASKED_MS), signal);

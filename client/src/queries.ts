@@ -1,14 +1,21 @@
 import type { SavingsClient } from './client.js';
 import type { SavingsEvent } from './events.js';
+import type { Follower } from './live/follower.js';
+import { browserTabs } from './tabs.js';
 import type * as Types from './types.js';
 import type { Page, RequestOptions } from './types.js';
 
 type Key = readonly unknown[];
 type ReadOptions = Required<RequestOptions>;
 
+interface Read {
+  readonly queryKey: Key;
+  readonly state: { readonly data: unknown; readonly fetchStatus: string };
+}
+
 /** The part of TanStack's `QueryClient` that is used. */
 export interface Invalidating {
-  invalidateQueries(filters: { queryKey: Key }): Promise<unknown>;
+  invalidateQueries(filters: { queryKey: Key; predicate: (query: Read) => boolean }): Promise<unknown>;
 }
 
 const NAME = 'pooled-savings';
@@ -99,24 +106,52 @@ export function savingsQueries(client: SavingsClient) {
 
 /**
  * Has queries read again what events have changed: those of the event's pool, or of lottery or webhooks, and what
- * belongs to the account. Others stay as they are.
- * @returns what takes the events, and what ends it
+ * belongs to the account. Others stay as they are. Everything is read again once the follower knows from where on it
+ * hears of events, and nothing while nobody looks.
+ * @returns what ends it
  */
-export function invalidation(client: SavingsClient, queries: Invalidating) {
-  const changed = new Map<string, Key>();
+export function invalidation(client: SavingsClient, follower: Follower, queries: Invalidating): () => void {
+  let changed: Key[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const invalidate = (): void => {
+  const { page } = browserTabs();
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer);
     timer = undefined;
-    const { address } = client.session.state;
-    for (const key of changed.values()) void queries.invalidateQueries({ queryKey: [NAME, address, ...key] });
-    changed.clear();
+    if (page?.visibilityState === 'hidden' || changed.length === 0) return;
+    const queryKey = [NAME, client.session.state.address];
+    const keys = changed;
+    changed = [];
+    // TanStack joins the first read of a query, which may have begun before the event.
+    const joined = new Set<Read>();
+    const predicate = (query: Read): boolean => {
+      const [, , ...own] = query.queryKey;
+      if (!keys.some((key) => key.every((part, at) => part === own[at]))) return false;
+      if (query.state.data === undefined && query.state.fetchStatus === 'fetching') joined.add(query);
+      return true;
+    };
+    await queries.invalidateQueries({ queryKey, predicate });
+    if (joined.size > 0)
+      await queries.invalidateQueries({ queryKey, predicate: (query) => joined.has(query) });
   };
-  return {
-    take: (event: SavingsEvent): void => {
-      for (const key of keysOf(event)) changed.set(JSON.stringify(key), key);
-      timer ??= setTimeout(invalidate, TOGETHER_MS);
-    },
-    end: (): void => clearTimeout(timer),
+  const look = (): void => void flush();
+  const take = (event: SavingsEvent): void => {
+    changed.push(...keysOf(event));
+    timer ??= setTimeout(look, TOGETHER_MS);
+  };
+  const ended = new AbortController();
+  const forget = follower.onEvent(take);
+  follower
+    .until(() => true, ended)
+    .then(
+      () => take({ topic: 'reload', id: null }),
+      () => undefined,
+    );
+  page?.addEventListener('visibilitychange', look);
+  return () => {
+    forget();
+    ended.abort();
+    clearTimeout(timer);
+    page?.removeEventListener('visibilitychange', look);
   };
 }
 

@@ -58,15 +58,10 @@ export function useFollow(
       setFollower(undefined);
     };
   }, [client, address]);
-  useEffect(() => {
-    if (!follower || !queries) return undefined;
-    const { take, end } = invalidation(client, queries);
-    const forget = follower.onEvent(take);
-    return () => {
-      forget();
-      end();
-    };
-  }, [client, follower, queries]);
+  useEffect(
+    () => (follower && queries ? invalidation(client, follower, queries) : undefined),
+    [client, follower, queries],
+  );
   const state = useObserved(follower ?? NEVER, NOTHING);
   return { ...state, follower };
 }

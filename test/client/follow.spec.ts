@@ -1,4 +1,6 @@
 import type { Follower, SavingsClient, SavingsEvent, Start } from '@pooled-savings/client';
+import { invalidation, savingsQueries } from '@pooled-savings/client/queries';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { until } from '../support/app';
 import { StartService, idOf, refusal, tokenOf } from '../support/processes/start-service';
 import { type Tab, TestBrowser } from '../support/browser/tabs';
@@ -95,6 +97,118 @@ it('reads for itself after an event, although the same read has been under way s
   await reach(() => opened.follower.state.data?.cursor === idOf(2));
 });
 
+it('goes on for everyone although a listener throws, whose error is reported', async () => {
+  const report = jest.spyOn(console, 'error').mockReturnValue(undefined);
+  const opened = follow();
+  const failure = new Error('a mistake of the page');
+  const fail = (): void => {
+    throw failure;
+  };
+  opened.follower.subscribe(fail);
+  opened.follower.onEvent(fail);
+  const later: SavingsEvent[] = [];
+  opened.follower.onEvent((event) => later.push(event));
+  await live(opened);
+  service.happen('pool.painted');
+  service.happen('pool.painted');
+  await reach(() => later.length === 2);
+  await reach(() => opened.follower.state.data?.cursor === idOf(3));
+  expect(service.asked).toEqual([START, STREAM, START]);
+  expect(new Set(report.mock.calls.flat())).toEqual(new Set([failure]));
+  report.mockRestore();
+});
+
+it('reads nothing while nobody looks, whatever happens, and once when somebody does', async () => {
+  const [first, second] = [follow(), follow()];
+  await reach(() => first.follower.state.live && second.follower.state.live);
+  for (const { tab } of [first, second]) tab.look('hidden');
+  await pass(30_000);
+  for (let n = 0; n < 5; n++) {
+    service.happen('pool.painted');
+    await pass(5_000);
+  }
+  expect(second.events).toHaveLength(5);
+  expect(service.count(START)).toBe(1);
+  second.tab.look('visible');
+  await reach(() => second.follower.state.data?.cursor === idOf(6));
+  first.tab.look('visible');
+  await pass(30_000);
+  expect(service.count(START)).toBe(2);
+});
+
+describe('queries', () => {
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, gcTime: Infinity } } });
+  const stops: (() => void)[] = [];
+  let reads: number;
+  let answer: (() => void) | undefined;
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop();
+    queries.clear();
+  });
+
+  /** A query on the page, whose reads are counted; each waits for `answer` if that is wanted. */
+  function show(client: SavingsClient, { waits = false } = {}): void {
+    reads = 0;
+    const { queryKey } = savingsQueries(client).pools();
+    const queryFn = async (): Promise<number> => {
+      const read = ++reads;
+      if (waits) await new Promise<void>((resolve) => (answer = resolve));
+      return read;
+    };
+    stops.push(new QueryObserver(queries, { queryKey, queryFn }).subscribe(() => undefined));
+  }
+
+  it('are read again once events can no longer be missed, and when one of theirs happens', async () => {
+    const client = service.client(browser.open(), tokenOf(A));
+    show(client);
+    await reach(() => reads === 1);
+    service.happen('pool.created', { poolId: 'p' });
+    const follower = client.follow();
+    open.push(follower);
+    stops.push(invalidation(client, follower, queries));
+    await reach(() => reads === 2);
+    await reach(() => follower.state.live);
+    service.happen('webhook.paused', { account: A });
+    service.happen('pool.created', { poolId: 'p' });
+    await reach(() => reads === 3);
+    await pass(5_000);
+    expect(reads).toBe(3);
+  });
+
+  it('are read again if their first read may have begun before the event', async () => {
+    const opened = follow();
+    await live(opened);
+    show(opened.client, { waits: true });
+    stops.push(invalidation(opened.client, opened.follower, queries));
+    await reach(() => reads === 1);
+    service.happen('pool.created', { poolId: 'p' });
+    await reach(() => opened.events.length === 1);
+    await pass(1_000);
+    expect(reads).toBe(1);
+    answer?.();
+    await reach(() => reads > 1);
+  });
+
+  it('are not read while nobody looks', async () => {
+    const opened = follow();
+    await live(opened);
+    const { page: document, window } = opened.tab;
+    Object.assign(globalThis, { document, window });
+    stops.push(() => Object.assign(globalThis, { document: undefined, window: undefined }));
+    show(opened.client);
+    stops.push(invalidation(opened.client, opened.follower, queries));
+    await reach(() => reads === 2);
+    opened.tab.look('hidden');
+    for (let n = 0; n < 5; n++) {
+      service.happen('pool.created', { poolId: 'p' });
+      await pass(5_000);
+    }
+    expect(reads).toBe(2);
+    opened.tab.look('visible');
+    await reach(() => reads === 3);
+  });
+});
+
 it('reads once more after a reload', async () => {
   const opened = follow();
   await live(opened);
@@ -187,6 +301,25 @@ describe('tabs', () => {
     await reach(() => first.events.at(-1)?.topic === 'webhook.paused');
     await reach(() => service.streams.size === 1);
     expect(first.follower.state).toEqual(second.follower.state);
+  });
+
+  it('that were frozen are told to reload if they have missed something, and only then', async () => {
+    const [first, second] = [follow(), follow()];
+    await reach(() => first.follower.state.live && second.follower.state.live);
+    for (const [topics, cursor] of [
+      [[], 1],
+      [['reload'], 3],
+    ] as const) {
+      second.tab.tell('freeze');
+      while (service.now < cursor) service.happen('webhook.paused', { account: A });
+      await reach(() => first.events.length === cursor - 1);
+      second.tab.tell('resume');
+      await pass(2_000);
+      expect(second.events.map(({ topic }) => topic)).toEqual(topics);
+    }
+    expect(second.events).toEqual([{ topic: 'reload', id: idOf(3) }]);
+    service.happen('webhook.resumed', { account: A });
+    await reach(() => second.events.at(-1)?.topic === 'webhook.resumed');
   });
 
   it('that go into the cache of pages hold nothing, and take part again when they are back', async () => {

@@ -1,6 +1,6 @@
 import type { SavingsEvent } from '../events.js';
 import { Leader, type Shared, type Sources } from './leader.js';
-import { type Observable, Subject } from '../observable.js';
+import { Listeners, type Observable, Subject } from '../observable.js';
 import { LeaderLock } from './leader-lock.js';
 import type { SharedState } from '../shared-state.js';
 import { type TabLine, type TabTools, lineName, openLine } from '../tabs.js';
@@ -23,10 +23,17 @@ export interface FollowState {
 }
 
 type Message =
-  | { readonly kind: 'state'; readonly term: number; readonly turn: number; readonly shared: Shared }
+  | {
+      readonly kind: 'state';
+      readonly term: number;
+      readonly turn: number;
+      readonly shared: Shared;
+      /** What has happened, for those who know everything up to the cursor `after`. */
+      readonly event?: SavingsEvent;
+      readonly after?: string;
+    }
   /** It is as you know it. */
   | { readonly kind: 'here'; readonly term: number }
-  | { readonly kind: 'event'; readonly term: number; readonly event: SavingsEvent }
   /** Somebody looks at this tab, which knows so much. */
   | { readonly kind: 'looking'; readonly term: number; readonly turn: number }
   | { readonly kind: 'refresh' };
@@ -39,7 +46,7 @@ const EMPTY: Shared = { data: null, stale: true, cursor: undefined, live: false,
 /** What a start page shows, for one account, kept true. One tab reads and follows the stream for all of them. */
 export class Follower implements Observable<FollowState> {
   private readonly subject: Subject<FollowState>;
-  private readonly eventListeners = new Set<(event: SavingsEvent) => void>();
+  private readonly eventListeners = new Listeners<SavingsEvent>();
   private readonly address: string | null;
   private readonly lock: LeaderLock;
   private readonly stops: (() => void)[] = [];
@@ -89,10 +96,12 @@ export class Follower implements Observable<FollowState> {
     return this.subject.state;
   }
 
-  /** What happens, as it happens, in whichever tab it arrives. `state` contains it once it was read. */
+  /**
+   * What happens, as it happens, in whichever tab it arrives; `reload` if this tab has missed something. `state` contains
+   * it once it was read.
+   */
   onEvent(listener: (event: SavingsEvent) => void): () => void {
-    this.eventListeners.add(listener);
-    return () => void this.eventListeners.delete(listener);
+    return this.eventListeners.add(listener);
   }
 
   /** Wants everything read once more. Rarely needed: what happens arrives by itself. */
@@ -165,6 +174,7 @@ export class Follower implements Observable<FollowState> {
     if (message.kind === 'looking') {
       if (!this.leading) return;
       this.lookedAt = Date.now();
+      this.leading.seen();
       if (message.term === this.term && message.turn === this.turn)
         this.line?.say({ kind: 'here', term: this.term });
       else this.tell();
@@ -173,17 +183,23 @@ export class Follower implements Observable<FollowState> {
     else if (message.term >= this.term && !this.leading) {
       this.heardAt = Date.now();
       this.term = message.term;
-      if (message.kind === 'state') {
-        this.turn = message.turn;
-        this.shared = message.shared;
-        this.show();
-      } else if (message.kind === 'event') this.emit(message.event);
+      if (message.kind !== 'state') return;
+      const { shared, event, after } = message;
+      const { cursor } = this.shared;
+      this.turn = message.turn;
+      this.shared = shared;
+      this.show();
+      if (event && (cursor === undefined || cursor === after)) this.eventListeners.call(event);
+      else if (cursor !== undefined && cursor !== shared.cursor)
+        this.eventListeners.call({ topic: 'reload', id: shared.cursor ?? null });
     }
   }
 
   /** Says that somebody looks, and takes the lead if the tab that has it does not answer. */
   private look(): void {
-    if (!this.isVisible || this.leading || !this.line) return;
+    if (!this.isVisible) return;
+    this.leading?.seen();
+    if (this.leading || !this.line) return;
     const askedAt = Date.now();
     this.line.say({ kind: 'looking', term: this.term, turn: this.turn });
     const { signal } = this.present;
@@ -198,11 +214,7 @@ export class Follower implements Observable<FollowState> {
   private async lead(signal: AbortSignal): Promise<void> {
     const isSeen = (): boolean => this.isVisible || Date.now() - this.lookedAt < 2 * LOOK_MS;
     const audience = {
-      share: (fields: Partial<Shared>) => this.share(fields),
-      emit: (event: SavingsEvent) => {
-        this.emit(event);
-        this.line?.say({ kind: 'event', term: this.term, event });
-      },
+      share: (fields: Partial<Shared>, event?: SavingsEvent) => this.share(fields, event),
       isSeen,
     };
     this.term = Math.max(this.term + 1, Date.now());
@@ -220,27 +232,26 @@ export class Follower implements Observable<FollowState> {
     else this.shared = { ...this.shared, stale: true };
   }
 
-  private share(fields: Partial<Shared>): void {
+  private share(fields: Partial<Shared>, event?: SavingsEvent): void {
+    const after = this.shared.cursor;
     const next = { ...this.shared, ...fields };
     const names = Object.keys(fields) as (keyof Shared)[];
-    if (names.every((name) => this.shared[name] === next[name])) return;
+    if (!event && names.every((name) => this.shared[name] === next[name])) return;
     this.shared = next;
     this.turn++;
     this.show();
-    this.tell();
+    this.tell(event, after);
+    if (event) this.eventListeners.call(event);
   }
 
-  private tell(): void {
-    this.line?.say({ kind: 'state', term: this.term, turn: this.turn, shared: this.shared });
+  private tell(event?: SavingsEvent, after?: string): void {
+    const { term, turn, shared } = this;
+    this.line?.say({ kind: 'state', term, turn, shared, event, after });
   }
 
   private show(): void {
     const { data, live, error } = this.shared;
     this.subject.change({ data, live, error, ...this.service.connection.state });
-  }
-
-  private emit(event: SavingsEvent): void {
-    for (const listener of [...this.eventListeners]) listener(event);
   }
 
   private listen(target: TabTools['window'], name: string, then: () => void): void {

@@ -26,8 +26,8 @@ export interface Sources {
 
 /** Those for whom it is done. */
 interface Audience {
-  share(fields: Partial<Shared>): void;
-  emit(event: SavingsEvent): void;
+  /** @param event what has happened, if that is what changed the fields */
+  share(fields: Partial<Shared>, event?: SavingsEvent): void;
   /** Whether anybody looks at one of the tabs. */
   isSeen(): boolean;
 }
@@ -70,8 +70,15 @@ export class Leader {
 
   /** Wants everything read once more. */
   refresh(): void {
-    this.lacks();
+    this.happened++;
+    this.isStale = true;
+    this.reader.want();
     this.audience.share({ stale: true });
+  }
+
+  /** Somebody looks: what happened while nobody did is read now. */
+  seen(): void {
+    if (this.isStale && !this.reader.isBusy) this.reader.want();
   }
 
   /** Works until the signal aborts. */
@@ -134,15 +141,12 @@ export class Leader {
 
   private happen(event: SavingsEvent): void {
     this.cursor = event.id ?? this.cursor;
-    if (!NOT_SHOWN.test(event.topic)) this.lacks();
-    this.audience.share({ stale: this.isStale, cursor: this.cursor });
-    this.audience.emit(event);
-  }
-
-  private lacks(): void {
-    this.happened++;
-    this.isStale = true;
-    this.reader.want();
+    if (!NOT_SHOWN.test(event.topic)) {
+      this.happened++;
+      this.isStale = true;
+      if (this.audience.isSeen()) this.reader.want();
+    }
+    this.audience.share({ stale: this.isStale, cursor: this.cursor }, event);
   }
 
   private live(isLive: boolean): void {

@@ -29,7 +29,12 @@ export class Reader {
   /** Wants a read that begins after this. */
   want(): void {
     this.isWanted = true;
-    if (!this.isReading && this.timer === undefined) this.plan(TOGETHER_MS + Math.random() * JITTER_MS);
+    if (!this.isBusy) this.plan(TOGETHER_MS + Math.random() * JITTER_MS);
+  }
+
+  /** Whether it reads, or is about to. */
+  get isBusy(): boolean {
+    return this.isReading || this.timer !== undefined;
   }
 
   /** A wait after a failure is over: the service answers again. */

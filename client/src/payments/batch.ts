@@ -1,6 +1,7 @@
 import { type Account, type Address, type Hash, type TransactionReceipt, numberToHex } from 'viem';
 import { getTransactionReceipt } from 'viem/actions';
 import { TransactionDroppedError, TransactionRevertedError } from '../errors.js';
+import { guarded } from '../observable.js';
 import type { ContractCall } from '../types.js';
 import { wait } from '../wait.js';
 import { neverShownMs } from './track.js';
@@ -78,14 +79,14 @@ export async function followBatch(
       const hash = hashes[hashes.length - 1];
       if (hash !== announced) {
         await run.tell({ state: 'sent', step: 'batch', hash, trace });
-        run.options.onSent?.(call, hash);
+        guarded(run.options.onSent)(call, hash);
       }
       announced = hash;
       const receipts = await run.within(
         Promise.all(hashes.map((hash) => getTransactionReceipt(reader, { hash }))).catch(() => undefined),
       );
       const last = receipts?.[receipts.length - 1];
-      if (last) run.options.onMined?.(call, last);
+      if (last) guarded(run.options.onMined)(call, last);
       if (receipts) return receipts;
     }
     await wait(reader.pollingInterval, run.options.signal);

@@ -1,13 +1,11 @@
 import { type Address, getAddress, isAddress } from 'viem';
-import type { Observable } from '../observable.js';
+import { Listeners, type Observable } from '../observable.js';
 import { type TokenStore, claimsOf } from '../tokens.js';
 import { type Payment, type PaymentStore, depositIdOf } from './payment.js';
 
-type Listener = (payments: readonly Payment[]) => void;
-
 /** The payments of the store, of which those of the account that is signed in are listed. */
 export class PaymentList {
-  private readonly listeners = new Set<Listener>();
+  private readonly listeners = new Listeners<readonly Payment[]>();
   private turn: Promise<unknown> = Promise.resolve();
   private current: readonly Payment[] = [];
 
@@ -38,24 +36,17 @@ export class PaymentList {
     return (await this.kept()).find((each) => depositIdOf(each) === depositId && each.state !== 'done');
   }
 
-  subscribe(listener: Listener): () => void {
+  subscribe(listener: (payments: readonly Payment[]) => void): () => void {
     let shown: readonly Payment[] | undefined;
-    const show: Listener = (list) => {
+    const stop = this.listeners.add((list) => {
       if (list === shown) return;
       shown = list;
       listener(list);
-    };
-    this.listeners.add(show);
-    const look = (): void =>
-      void this.list().then((list) => {
-        if (this.listeners.has(show)) show(list);
-      });
-    const stops = [this.store.watch?.(look), this.session.subscribe(look)];
+    });
+    const look = (): void => void this.emit();
+    const stops = [stop, this.store.watch?.(look), this.session.subscribe(look)];
     look();
-    return () => {
-      this.listeners.delete(show);
-      for (const stop of stops) stop?.();
-    };
+    return () => stops.forEach((each) => each?.());
   }
 
   /**
@@ -92,8 +83,7 @@ export class PaymentList {
   }
 
   private async emit(): Promise<void> {
-    const list = await this.list();
-    for (const listener of this.listeners) listener(list);
+    this.listeners.call(await this.list());
   }
 }
 

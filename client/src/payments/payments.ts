@@ -1,6 +1,6 @@
 import type { Abi, TransactionReceipt } from 'viem';
 import { DepositSubmittedError, PaymentUnknownError } from '../errors.js';
-import type { Observable } from '../observable.js';
+import { type Observable, guarded } from '../observable.js';
 import { randomKey } from '../random.js';
 import type { TabLocks } from '../tabs.js';
 import type { TokenStore } from '../tokens.js';
@@ -186,7 +186,7 @@ export class Payments implements Observable<readonly Payment[]> {
           });
           Object.assign(running, { payment, begun: true });
           if (!counts) end.signal.throwIfAborted();
-          onChange?.(payment);
+          guarded(onChange)(payment);
           if (payment.state === 'mined' || payment.state === 'done')
             void this.settle(payment, options.wallet).catch(() => undefined);
           // The wallet has sent what was given up.

@@ -2,6 +2,7 @@ import type { Abi, Account, Address, Hash, TransactionReceipt } from 'viem';
 import { call as callChain, getBlockNumber, getTransactionCount } from 'viem/actions';
 import { ContractError, TransactionRevertedError } from '../errors.js';
 import type { ClientConfig, ContractCall } from '../types.js';
+import { guarded } from '../observable.js';
 import { untilAborted } from '../wait.js';
 import { contractErrorOf } from './contract-errors.js';
 import { track } from './track.js';
@@ -77,7 +78,7 @@ export class Run {
         value: BigInt(call.value),
       });
     const hash = await this.ask({ state: 'wallet', step, trace }, request, (sent) => ({ hash: sent }));
-    this.options.onSent?.(call, hash);
+    guarded(this.options.onSent)(call, hash);
     return this.mined(call, addressOf(account), hash, trace);
   }
 
@@ -96,11 +97,11 @@ export class Run {
         signal: this.options.signal,
         droppedAfterMs: this.options.droppedAfterMs,
         onFound: (progress) => this.tell({ state: 'sent', step, ...progress }),
-        onReplaced: (hash, replaced) => this.options.onReplaced?.(call, hash, replaced),
+        onReplaced: (hash, replaced) => guarded(this.options.onReplaced)(call, hash, replaced),
       },
     );
     if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
-    this.options.onMined?.(call, receipt);
+    guarded(this.options.onMined)(call, receipt);
     return receipt;
   }
 

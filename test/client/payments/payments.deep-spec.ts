@@ -68,7 +68,14 @@ it('pays, waits until it is confirmed, claims and withdraws; its events tell of 
   await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
   await bench.atHead();
   const [claimed] = await client.pay({ kind: 'claimYield', pool: id }, { wallet });
-  const [withdrawn] = await client.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet });
+  const report = jest.spyOn(console, 'error').mockReturnValue(undefined);
+  const fail = (): void => {
+    throw new Error('a mistake of the page');
+  };
+  const callbacks = { onSent: fail, onMined: fail, onChange: fail };
+  const [withdrawn] = await client.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet, ...callbacks });
+  expect(report).toHaveBeenCalledWith(new Error('a mistake of the page'));
+  report.mockRestore();
   await following;
   expect(seen).toMatchObject([
     { topic: 'deposit.confirmed', poolId: id, transactionId: depositId, txHash: deposit, amount: TEN },

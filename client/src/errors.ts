@@ -191,7 +191,7 @@ export class InsufficientTokensError extends ClientError {
   }
 }
 
-/** The account cannot pay for gas, in wei. */
+/** The account cannot pay for gas, and for what it pays in of the chain's own coin, in wei. */
 export class InsufficientEtherError extends ClientError {
   override readonly name = 'InsufficientEtherError';
   readonly code = 'insufficient_ether';
@@ -202,7 +202,7 @@ export class InsufficientEtherError extends ClientError {
     /** An estimate. */
     readonly needed: bigint,
   ) {
-    super(`the account has ${balance} wei, and gas costs about ${needed}`);
+    super(`the account has ${balance} wei, and needs about ${needed} with gas`);
     this.missing = needed - balance;
   }
 }

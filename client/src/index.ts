@@ -29,6 +29,7 @@ export type { ConnectionState } from './connection.js';
 export type { Observable } from './observable.js';
 export type { SessionEnd, SessionState } from './session.js';
 export type { TabTools } from './tabs.js';
+export { NATIVE_COIN } from './payments/allowance.js';
 export type { PaymentCheck } from './payments/check.js';
 export type { PaymentKind, PaymentRequest } from './payments/kinds.js';
 export { isSent, isUnderWay, memoryPayments, webPayments } from './payments/payment.js';

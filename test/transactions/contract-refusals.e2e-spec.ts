@@ -1,5 +1,6 @@
 import { encodeErrorResult, parseAbi } from 'viem';
 import { Refusals } from '#extensions/payments/refusals';
+import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { type SignedIn, TestApp } from '../support/app';
 import { FakeNode } from '../support/chain/fake-node';
 import { addPosition } from '../support/ledger';
@@ -9,6 +10,7 @@ const [PAUSED, FULL] = [
   encodeErrorResult({ abi: errors, errorName: 'EnforcedPause' }),
   encodeErrorResult({ abi: errors, errorName: 'Full', args: [3n] }),
 ];
+const TOKEN = `0x${'a'.repeat(40)}`;
 const CALLS = {
   deposit: 'pay(uint256 amount)',
   withdraw: 'takeOut(uint256 amount)',
@@ -35,10 +37,8 @@ beforeAll(async () => {
   pool = (await app.createPool(user)).id as string;
   await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, calls)
     SELECT type, contract_address, 0, 0, '${JSON.stringify(CALLS)}' FROM pools`);
-  await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [`0x${'a'.repeat(40)}`]);
-  await app.sql(`INSERT INTO chain_tokens SELECT contract_address, $1, 'DAI', 18 FROM pools`, [
-    `0x${'a'.repeat(40)}`,
-  ]);
+  await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [TOKEN]);
+  await app.sql(`INSERT INTO chain_tokens SELECT contract_address, $1, 'DAI', 18 FROM pools`, [TOKEN]);
   await app.sql(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
      VALUES (31337, '0x', 12, '0x', now(), 12, now())`,
@@ -95,6 +95,26 @@ describe('a call that the contract refuses', () => {
       [sent, 'latest'],
       [sent, '0xd'],
     ]);
+  });
+
+  it("has the chain's own coin as its value, which the wallet may lack as it may lack tokens", async () => {
+    await app.sql('UPDATE chain_tokens SET token = $1', [NATIVE_COIN]);
+    const params: unknown[] = [];
+    let has = 5;
+    answers = {
+      eth_call: ([sent]) => (params.push(sent), reverted(PAUSED)()),
+      eth_blockNumber: head(12),
+      eth_getBalance: () => head(has)(),
+    };
+    expect(await built('deposit?amount=5')).toEqual([409, 'contract_refuses', 'deposit: EnforcedPause()']);
+    expect(params[0]).toMatchObject({ from: user.address, value: '0x5' });
+    has = 4;
+    expect(await built('deposit?amount=5')).toEqual(['deposit']);
+    // It needs no approval, and the service's own contracts take none.
+    await app.sql('UPDATE chain_contracts SET calls = NULL');
+    expect((await app.get(`/pools/${pool}/calls/deposit?amount=5`, user)).body.code).toBe('calls_unknown');
+    await app.sql('UPDATE chain_contracts SET calls = $1', [JSON.stringify(CALLS)]);
+    await app.sql('UPDATE chain_tokens SET token = $1', [TOKEN]);
   });
 });
 

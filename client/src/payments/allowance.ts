@@ -3,6 +3,9 @@ import { call, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import { lacksMethod } from './wallet-errors.js';
 
+/** The service names the chain's own coin so (ERC-7528). It needs no approval. */
+export const NATIVE_COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
 /** Tokens that a contract may take. */
 export interface Spending {
   token: Address;

@@ -8,7 +8,7 @@ import {
 } from '../errors.js';
 import type { ClientConfig, ContractCall, PoolType } from '../types.js';
 import type { Payer } from '../wallet.js';
-import type { Spending } from './allowance.js';
+import { NATIVE_COIN, type Spending } from './allowance.js';
 import { addressOf, changeChain, chainAccess, payingAccount } from './chain-access.js';
 
 const POOL = parseAbi(['function minimumDeposit() view returns (uint256)']);
@@ -34,8 +34,10 @@ export async function checkFunds(
   spending?: Pick<Spending, 'token' | 'amount'>,
   gas = PAYMENT_GAS,
 ): Promise<void> {
+  const isCoin = spending?.token === NATIVE_COIN;
   const [tokens, ether, price] = await Promise.all([
     spending &&
+      !isCoin &&
       readContract(reader, {
         address: spending.token,
         abi: erc20Abi,
@@ -45,8 +47,9 @@ export async function checkFunds(
     getBalance(reader, { address: account }),
     getGasPrice(reader),
   ]);
-  if (spending && tokens! < spending.amount) throw new InsufficientTokensError(tokens!, spending.amount);
-  const needed = price * gas;
+  if (spending && typeof tokens === 'bigint' && tokens < spending.amount)
+    throw new InsufficientTokensError(tokens, spending.amount);
+  const needed = price * gas + (isCoin ? spending.amount : 0n);
   if (ether < needed) throw new InsufficientEtherError(ether, needed);
 }
 

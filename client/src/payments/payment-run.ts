@@ -97,8 +97,8 @@ async function send(
 }
 
 const callOf = ({ step, kind, trace }: Payment): ContractCall => {
-  const { chainId, to, data } = trace!;
-  return { name: step === 'batch' ? kind : step, chainId, to, data, value: '0' } as ContractCall;
+  const { chainId, to, data, value = '0' } = trace!;
+  return { name: step === 'batch' ? kind : step, chainId, to, data, value } as ContractCall;
 };
 
 /** The service knows of a payment of the deposit that this client does not: another device has sent it. */

@@ -69,6 +69,8 @@ export interface PaymentTrace {
   readonly chainId: number;
   readonly to: Address;
   readonly data: `0x${string}`;
+  /** In wei, if any. */
+  readonly value?: string;
   /** No transaction of the payment is in an earlier block. */
   readonly fromBlock: string;
   /** The transaction's, if a node has `shown` it, else the smallest it can have. */

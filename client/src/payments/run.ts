@@ -159,10 +159,7 @@ export class Run {
     return untilAborted(promise, this.options.signal);
   }
 
-  async traceOf(
-    { chainId, to, data }: Pick<ContractCall, 'chainId' | 'to' | 'data'>,
-    from: Address,
-  ): Promise<PaymentTrace> {
+  async traceOf({ chainId, to, data, value }: ContractCall, from: Address): Promise<PaymentTrace> {
     const { reader } = this.chain;
     const [fromBlock, nonce] = await this.within(
       Promise.all([
@@ -170,6 +167,7 @@ export class Run {
         getTransactionCount(reader, { address: from, blockTag: 'latest' }),
       ]),
     );
-    return { chainId, to: to as Address, data: data as Hash, fromBlock: `${fromBlock}`, nonce };
+    const sent = { to: to as Address, data: data as Hash, ...(value !== '0' && { value }) };
+    return { chainId, ...sent, fromBlock: `${fromBlock}`, nonce };
   }
 }

@@ -27,6 +27,7 @@ export interface Found {
   readonly hash: Hash;
   readonly to: Address | null;
   readonly input: Hex;
+  readonly value: bigint;
 }
 
 /** How many transactions of an account are looked through for one of unknown nonce. */
@@ -39,8 +40,8 @@ const [DEPOSITED] = parseAbi([
   'event Deposited(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
 ]);
 
-export const isSameCall = ({ to, input }: Found, trace: PaymentTrace): boolean =>
-  to !== null && isAddressEqual(to, trace.to) && input === trace.data;
+export const isSameCall = ({ to, input, value }: Found, trace: PaymentTrace): boolean =>
+  to !== null && isAddressEqual(to, trace.to) && input === trace.data && value === BigInt(trace.value ?? 0);
 
 /** The account's transaction with the nonce, in a block from `fromBlock` on. About 2 log2(blocks) requests. */
 export async function withNonce(

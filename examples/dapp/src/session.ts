@@ -11,6 +11,7 @@ import {
   type UserAnalytics,
   type Winner,
   ApiError,
+  NATIVE_COIN,
   SavingsClient,
   isSavingsError,
   webPayments,
@@ -146,8 +147,10 @@ function noDraw(error: unknown): null {
 }
 
 export async function walletBalance(payer: Payer, token: Token, address: string): Promise<bigint | null> {
+  const chain = createPublicClient({ transport: custom(payer as never) });
   try {
-    return await createPublicClient({ transport: custom(payer as never) }).readContract({
+    if (token.address === NATIVE_COIN) return await chain.getBalance({ address: address as Address });
+    return await chain.readContract({
       address: token.address as Address,
       abi: erc20Abi,
       functionName: 'balanceOf',

@@ -17,6 +17,7 @@ const ERRORS_OF_PAYMENT: DocumentedError[] = [
   'too_late',
   'transaction_not_pending',
   'deposit_submitted',
+  'calls_unknown',
   'chain_unknown',
 ];
 

@@ -14,7 +14,8 @@ const MINIMUM = {
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
-  @ApiProperty(ADDRESS) address: string;
+  @ApiProperty({ ...ADDRESS, description: "`0xeeee…eeee` for the chain's own coin, as in ERC-7528" })
+  address: string;
   @ApiProperty({ description: 'Symbol; empty if the token has none' }) symbol: string;
   @ApiProperty({ type: 'integer', description: 'One token has 10^decimals units' }) decimals: number;
 }

@@ -18,7 +18,7 @@ export class CallsController {
   @ApiData(ContractCalls, {
     summary: 'Get the calls that pay into a pool',
     description:
-      'Returns the approval of exactly this amount, then the deposit. With `transaction` the payment confirms that pending deposit of the caller. Returns 409 `deposit_submitted` while its payment is on its way.',
+      'Returns the approval of exactly this amount, unless it is sent as `value`, then the deposit. With `transaction` the payment confirms that pending deposit of the caller. Returns 409 `deposit_submitted` while its payment is on its way.',
     errors: [
       400,
       'below_minimum',
@@ -107,7 +107,7 @@ export class CallsController {
     summary: 'Get the calls that buy tickets of the current draw',
     description:
       'Returns the approval of their price, then the purchase. Returns 404 while no draw sells tickets.',
-    errors: [400, 401, 'no_open_draw', 'chain_unknown'],
+    errors: [400, 401, 'no_open_draw', 'calls_unknown', 'chain_unknown'],
   })
   tickets(@Query() { count }: TicketCallsQuery): Promise<ContractCalls> {
     return this.calls.tickets(count);

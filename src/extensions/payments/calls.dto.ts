@@ -56,7 +56,11 @@ export class ContractCall {
   @ApiProperty({ pattern: STORED_ADDRESS }) to: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]+$', description: 'Call data, encoded by the ABI of GET /config/abi' })
   data: string;
-  @ApiProperty({ enum: ['0'], description: 'Value in wei: these calls send none' }) value: '0';
+  @ApiProperty({
+    pattern: AMOUNT,
+    description: "Value in wei: what is paid in, if the contract holds the chain's own coin; else 0",
+  })
+  value: string;
 }
 
 export class ContractCalls {

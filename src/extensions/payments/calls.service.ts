@@ -5,7 +5,7 @@ import { Database } from '#platform/database/database';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { pause } from '#platform/timing/waits';
-import type { OwnCall } from '#ledger/adapters/pool-contract';
+import { NATIVE_COIN, type OwnCall } from '#ledger/adapters/pool-contract';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery } from './calls.dto';
 import {
@@ -68,10 +68,12 @@ export class CallsService {
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
     if (due < BigInt(pool.minimum ?? 0)) throw belowMinimum(`must be at least ${pool.minimum}`);
-    const contract = pool.contract as Address;
-    const approval = approve(tokenOf(pool), contract, due);
+    const [contract, token] = [pool.contract as Address, tokenOf(pool)];
+    const paid = { token, amount: due };
+    if (own && token === NATIVE_COIN) return this.taken(pool, caller, [{ ...own(due), value: due }], paid);
+    const approval = approve(token, contract, due);
     if (!own) return calls(chainIdOf(pool), approval, deposit(contract, poolId, due, transaction));
-    return this.taken(pool, caller, [approval, own(due)], { token: tokenOf(pool), amount: due });
+    return this.taken(pool, caller, [approval, own(due)], paid);
   }
 
   /**

@@ -1,5 +1,7 @@
 import { type Address, type Hex, encodeFunctionData } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import { namedError } from '#platform/errors/errors';
+import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 
@@ -31,17 +33,22 @@ export interface EncodedCall {
   name: CallName;
   to: Address;
   data: Hex;
+  /** In wei. */
+  value?: bigint;
 }
 
 /** Reference for calls that pay no announced transaction. */
 const NO_REFERENCE: Hex = `0x${'0'.repeat(32)}`;
 
-/** Allows a contract to take exactly this amount of the caller's tokens. */
-export const approve = (token: Address, spender: Address, amount: bigint): EncodedCall => ({
-  name: 'approve',
-  to: token,
-  data: encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] }),
-});
+/**
+ * Allows a contract to take exactly this amount of the caller's tokens.
+ * @throws ApiError 409 for the chain's own coin, which no contract with the service's own calls takes
+ */
+export function approve(token: Address, spender: Address, amount: bigint): EncodedCall {
+  if (token === NATIVE_COIN) throw namedError('calls_unknown');
+  const data = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] });
+  return { name: 'approve', to: token, data };
+}
 
 /** @param transaction id of the pending deposit that it pays */
 export const deposit = (

@@ -11,5 +11,5 @@ export function chainIdOf({ chainId }: Pick<ChainRow, 'chainId'>): number {
 
 /** The calls as a wallet sends them on this chain. */
 export const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
-  calls: encoded.map(({ name, to, data }) => ({ name, chainId, to, data, value: '0' })),
+  calls: encoded.map(({ name, to, data, value = 0n }) => ({ name, chainId, to, data, value: `${value}` })),
 });

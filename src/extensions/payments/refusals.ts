@@ -6,9 +6,11 @@ import {
   decodeErrorResult,
   encodeFunctionData,
   erc20Abi,
+  numberToHex,
   parseAbi,
 } from 'viem';
 import { namedError } from '#platform/errors/errors';
+import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { CallReverted, ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { EncodedCall } from './contract-calls';
 
@@ -68,7 +70,10 @@ async function has(
   deadline: AbortSignal,
 ): Promise<boolean> {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [wallet as Address] });
-  const balance = await chain.request('eth_call', [{ to: token, data }, block], deadline);
+  const balance =
+    token === NATIVE_COIN
+      ? await chain.request('eth_getBalance', [wallet, block], deadline)
+      : await chain.request('eth_call', [{ to: token, data }, block], deadline);
   return typeof balance === 'string' && /^0x[0-9a-f]+$/i.test(balance) && BigInt(balance) >= amount;
 }
 
@@ -80,7 +85,7 @@ async function refusalOf(
   block: unknown,
   deadline: AbortSignal,
 ): Promise<string | undefined> {
-  const sent = calls.map(({ to, data }) => ({ from, to, data }));
+  const sent = calls.map(({ to, data, value }) => ({ from, to, data, value: value && numberToHex(value) }));
   // Every node has eth_call, but only for a call that needs none before it.
   if (calls.length > 1) {
     const simulated = await chain.request(

@@ -213,7 +213,7 @@ describe('an adapter', () => {
       return new Made();
     };
     expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({ className: 'Made', types: NAMED.types });
-    for (const token of ['MUSD()', `0x${'A1'.repeat(20)}`])
+    for (const token of ['MUSD()', `0x${'A1'.repeat(20)}`, { symbol: 'BTC', decimals: 18 }])
       expect(adapterOf(made({ token }, 'Paid', 'Renamed'))).toMatchObject({ token });
     const refused: [message: string, given: object, ...names: Parameters<typeof read>[0][]][] = [
       ['Made: no method reads Renamed, so its number', {}, 'Paid'],
@@ -229,6 +229,8 @@ describe('an adapter', () => {
       ],
       ['Made: token: MUSD is no function', { token: 'MUSD' }, 'Paid', 'Renamed'],
       ['Made: token: of(uint256 pool) has parameters', { token: 'of(uint256 pool)' }, 'Paid', 'Renamed'],
+      ['Made: token: "" is no symbol', { token: { symbol: '', decimals: 18 } }, 'Paid', 'Renamed'],
+      ['Made: token: 256 are no decimals', { token: { symbol: 'BTC', decimals: 256 } }, 'Paid', 'Renamed'],
       ...(
         [
           [

@@ -5,6 +5,7 @@ import type { Happening } from '#ledger/adapters/happening';
 import { type CallValues, encodeCall, readCall, readView } from '#ledger/adapters/own-call';
 import {
   CONTRACT_EVENT,
+  type NativeCoin,
   POOL_CONTRACT,
   type PoolContractOptions,
   type PoolsBy,
@@ -64,11 +65,22 @@ export function adapterOf(instance: object): Adapter | undefined {
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
   for (const use of Object.entries({ ...views, ...calls })) requireFitting(use, poolsBy, className);
-  if (token !== undefined && !ADDRESS.test(token) && readCall(token, `${className}: token`).inputs.length > 0)
+  if (typeof token === 'object') requireCoin(token, className);
+  else if (
+    token !== undefined &&
+    !ADDRESS.test(token) &&
+    readCall(token, `${className}: token`).inputs.length > 0
+  )
     throw new Error(`${className}: token: ${token} has parameters`);
   const verifiedAs = readerOf(instance) ?? `class ${className}`;
   const isNumbered = numberedBy !== undefined;
   return { className, verifiedAs, name, types, token, views, calls, poolsBy, isNumbered, events };
+}
+
+function requireCoin({ symbol, decimals }: NativeCoin, className: string): void {
+  if (!/^\S{1,32}$/.test(symbol)) throw new Error(`${className}: token: "${symbol}" is no symbol`);
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 255)
+    throw new Error(`${className}: token: ${decimals} are no decimals`);
 }
 
 /** Goes by the class that defines the methods: one that changes a method may change the meaning of events. */

@@ -125,7 +125,7 @@ async function tokenLine(endpoints: WatchedEndpoint[], { address, adapter }: Exa
   if (!tokens) return 'token: the endpoints do not tell';
   const [token] = tokens.known;
   if (token) return `token: ${token.address} ${token.symbol}, ${token.decimals} decimals`;
-  return `${WRONG}token: ${tokens.unknown.get(address)}; \`token\` of the adapter may name another view, or an address`;
+  return `${WRONG}token: ${tokens.unknown.get(address)}; \`token\` of the adapter may name another view, an address, or the chain's own coin`;
 }
 
 function eventLines(abi: Abi, adapter: Adapter | undefined, logs: Logs): string[] {
@@ -168,7 +168,8 @@ function eventLines(abi: Abi, adapter: Adapter | undefined, logs: Logs): string[
 
 function functionLines(abi: Abi, adapter: Adapter | undefined): string[] {
   const { token, views, calls } = adapter ?? {};
-  const named = { ...(token?.endsWith(')') && { token }), ...views, ...calls };
+  const view = typeof token === 'string' && token.endsWith(')') && { token };
+  const named = { ...view, ...views, ...calls };
   const uses = Object.entries(named).map(([use, signature]) => {
     const item = readCall(signature, use);
     return {
@@ -185,8 +186,11 @@ function functionLines(abi: Abi, adapter: Adapter | undefined): string[] {
       const used = uses.filter(({ selector }) => selector === toFunctionSelector(item));
       const isView = item.stateMutability === 'view' || item.stateMutability === 'pure';
       const how = used.map(({ use, kind }) => `${kind} for ${use}`).join(', ');
+      const takesNoCoin = typeof token === 'object' && item.stateMutability !== 'payable';
+      const wrong =
+        takesNoCoin && used.some(({ use }) => use === 'deposit') ? `, ${WRONG}it is not payable` : '';
       return how || isView
-        ? `${isView ? 'view' : 'call'} ${toFunctionSignature(item)}: ${how || 'not asked'}`
+        ? `${isView ? 'view' : 'call'} ${toFunctionSignature(item)}: ${how || 'not asked'}${wrong}`
         : [];
     }),
     ...uses

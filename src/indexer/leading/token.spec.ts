@@ -1,6 +1,7 @@
 import { encodeAbiParameters, pad, stringToHex, toFunctionSelector } from 'viem';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
+import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { readTokens } from './token';
 
 const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
@@ -66,6 +67,21 @@ describe('the token of a contract', () => {
     expect(await readBy('MUSD()')).toEqual(bothHave(DAI));
     expect(await readBy(TOKEN)).toEqual(bothHave(DAI));
     expect((await readBy('BTC()'))!.unknown).toEqual(new Map([[POOL, 'it names no token by BTC()']]));
+  });
+
+  it("is the chain's own coin where the adapter says so, and one coin of all contracts", async () => {
+    const node = endpoint({ ...honest, [`${POOL} ${token}`]: word(NATIVE_COIN) });
+    const coin = { symbol: 'BTC', decimals: 18 };
+    const readBy = (...of: object[]) =>
+      readTokens([node, node], CONTRACTS, (each) => of[CONTRACTS.indexOf(each)] as typeof coin);
+    const known = { contract: POOL, address: NATIVE_COIN, ...coin };
+    expect((await readBy(coin))!.known).toEqual([known, { contract: LOTTERY, ...DAI }]);
+    const reason = 'its coin is BTC of 8 decimals, and that of other contracts BTC of 18 decimals';
+    expect(await readBy(coin, { ...coin, decimals: 8 })).toEqual({
+      ...{ known: [known], unknown: new Map([[LOTTERY, reason]]) },
+    });
+    const unsaid = `its token ${NATIVE_COIN} has no decimals()`;
+    expect((await readBy())!.unknown).toEqual(new Map([[POOL, unsaid]]));
   });
 
   it('needs no asset() where the contract has token(), whatever the node says to that', async () => {

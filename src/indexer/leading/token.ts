@@ -1,6 +1,7 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
 import { askEach, majority } from '#indexer/agreement/vote';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { NATIVE_COIN, type NativeCoin, type PoolContractOptions } from '#ledger/adapters/pool-contract';
 import { type Call, RpcError } from '#indexer/reading/rpc';
 
 export interface Token {
@@ -10,6 +11,8 @@ export interface Token {
   symbol: string;
   decimals: number;
 }
+
+type TokenOf = (contract: string) => PoolContractOptions['token'];
 
 export interface ContractToken extends Token {
   contract: string;
@@ -44,33 +47,43 @@ export interface ReadTokens {
 /**
  * Asks all endpoints for the tokens of the contracts. The majority's answer counts, so that one endpoint that lies cannot
  * have savers approve a token of its choice, or stop a contract.
- * @param tokenOf a contract's own view, such as `MUSD()`, or the address of its token: see `PoolContractOptions.token`
+ * @param tokenOf what the contract's adapter says: see `PoolContractOptions.token`
  * @returns undefined when no majority knows all of them
  */
 export async function readTokens(
   endpoints: WatchedEndpoint[],
   contracts: string[],
-  tokenOf: (contract: string) => string | undefined = () => undefined,
+  tokenOf: TokenOf = () => undefined,
 ): Promise<ReadTokens | undefined> {
   const claim = majority(await askEach(endpoints, (each) => claimOf(each, contracts, tokenOf)));
   if (!claim) return undefined;
   const found: ReadTokens = { known: [], unknown: new Map() };
+  let first: NativeCoin | undefined;
   for (const [i, contract] of contracts.entries()) {
+    const own = tokenOf(contract);
+    const [coin, view] = typeof own === 'object' ? [own] : [undefined, own];
+    first ??= coin;
     const address = claim.addresses[i];
-    const { symbol, decimals } = (address !== null && claim.details[address]) || {};
-    if (address === null)
-      found.unknown.set(contract, `it names no token by ${tokenOf(contract) ?? VIEWS.join(' or ')}`);
+    const { symbol, decimals } = coin ?? ((address !== null && claim.details[address]) || {});
+    if (address === null) found.unknown.set(contract, `it names no token by ${view ?? VIEWS.join(' or ')}`);
+    else if (coin && textOf(coin) !== textOf(first!))
+      found.unknown.set(
+        contract,
+        `its coin is ${textOf(coin)}, and that of other contracts ${textOf(first!)}`,
+      );
     else if (decimals === undefined) found.unknown.set(contract, `its token ${address} has no decimals()`);
     else found.known.push({ contract, address, symbol: symbol!, decimals });
   }
   return found;
 }
 
+const textOf = ({ symbol, decimals }: NativeCoin): string => `${symbol} of ${decimals} decimals`;
+
 /** @returns undefined when the endpoint lacks the state */
 async function claimOf(
   { source }: WatchedEndpoint,
   contracts: string[],
-  tokenOf: (contract: string) => string | undefined,
+  tokenOf: TokenOf,
 ): Promise<Claim | undefined> {
   const found = new Map<string, string | null>();
   for (const [i, usual] of VIEWS.entries()) {
@@ -79,7 +92,8 @@ async function claimOf(
     const calls: Call[] = [];
     for (const contract of contracts.filter((each) => !found.get(each))) {
       const own = tokenOf(contract);
-      if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
+      if (typeof own === 'object') found.set(contract, NATIVE_COIN);
+      else if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
       else if (own === undefined || i === 0) {
         asked.push(contract);
         calls.push(viewCall(contract, toFunctionSelector(`function ${own ?? usual}`)));
@@ -103,7 +117,7 @@ async function claimOf(
 }
 
 const tokensOf = (addresses: (string | null)[]): string[] => [
-  ...new Set(addresses.filter((each) => each !== null)),
+  ...new Set(addresses.filter((each): each is string => each !== null && each !== NATIVE_COIN)),
 ];
 
 /** A contract that reverts has no such function. Any other error says nothing about the contract. */

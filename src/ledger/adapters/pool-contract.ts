@@ -6,6 +6,15 @@ import type { Happening } from './happening';
 export const POOL_CONTRACT = 'pool contract';
 export const CONTRACT_EVENT = 'contract event';
 
+/** The chain's own coin where a token is named: by ERC-7528, as vaults that hold it name their asset. */
+export const NATIVE_COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+/** What clients show of the chain's own coin. Its amounts are in wei. */
+export interface NativeCoin {
+  symbol: string;
+  decimals: number;
+}
+
 export interface PoolContractOptions {
   /** For `type:name=0x…` in POOL_CONTRACTS, lower case. The adapter without a name is that of `type=0x…`. */
   name?: string;
@@ -18,8 +27,11 @@ export interface PoolContractOptions {
    * number its events is proven by headers and receipts instead: see docs/completeness.md.
    */
   numberedBy?: string;
-  /** The view that names its ERC-20 token, such as `MUSD()`, or the token's address. Without it: `token()` or `asset()`. */
-  token?: string;
+  /**
+   * The view that names its ERC-20 token, such as `MUSD()`, or the token's address. Without it: `token()` or `asset()`. Of a
+   * contract that holds the chain's own coin, what clients show: `{ symbol: 'BTC', decimals: 18 }`.
+   */
+  token?: string | NativeCoin;
   /** How its events name a pool. Without it: 'reference'. */
   poolsBy?: PoolsBy;
   /**
@@ -32,7 +44,7 @@ export interface PoolContractOptions {
   views?: { balance?: string; total?: string; price?: string };
   /**
    * The contract's functions that a wallet calls, such as `save(uint256 amount)`, for GET /pools/:id/calls/… Their parameters
-   * are called as the fields of `CallValues`. Calls that are not there, the service does not build: 409 `calls_unknown`.
+   * are called as the fields of `CallValues`. The chain's own coin is sent along with the deposit. Calls that are not there, the service does not build: 409 `calls_unknown`.
    */
   calls?: OwnCalls;
   /**

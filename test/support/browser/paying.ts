@@ -8,6 +8,13 @@ interface Asked {
   method: string;
   params?: any;
 }
+interface Sent {
+  from: Address;
+  to: Address;
+  data?: Hex;
+  gas?: Hex;
+  value?: Hex;
+}
 type Answer = (asked: Asked, next: () => Promise<unknown>) => unknown;
 
 const refusal = (code: number, message: string): Error => Object.assign(new Error(message), { code });
@@ -74,8 +81,13 @@ export class BrowserWallet {
     }
   }
 
-  async send({ from, to, data, gas }: { from: Address; to: Address; data?: Hex; gas?: Hex }): Promise<Hash> {
-    return this.of(from).sendTransaction({ to, data, gas: gas && BigInt(gas) });
+  async send({ from, to, data, gas, value }: Sent): Promise<Hash> {
+    return this.of(from).sendTransaction({
+      to,
+      data,
+      gas: gas && BigInt(gas),
+      value: value && BigInt(value),
+    });
   }
 
   /** Sends several calls without estimating gas: a call may depend on an earlier one that is not mined yet. */

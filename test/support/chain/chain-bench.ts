@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, parseEther } from 'viem';
+import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { bytes16 } from '#values/bytes16';
@@ -236,10 +237,13 @@ export class ChainBench {
     });
   }
 
-  /** Starts an indexer in this process. */
-  async follow(settings: NodeJS.ProcessEnv = {}): Promise<NestFastifyApplication> {
+  /**
+   * Starts an indexer in this process.
+   * @param modules adapters beside the service's own
+   */
+  async follow(settings: NodeJS.ProcessEnv = {}, modules: Type[] = []): Promise<NestFastifyApplication> {
     const environment = indexerSettings(this.database.url, { ...this.settings(), ...settings });
-    return (this.follower = await createIndexer(environment, pino({ level: 'silent' })));
+    return (this.follower = await createIndexer(environment, pino({ level: 'silent' }), { modules }));
   }
 
   /** Ends it. */

@@ -5,7 +5,7 @@ import { schemaProblemAt } from '#platform/migrating/schema';
 import { recorded } from '#platform/operating/records';
 import { loadEnvironment } from '#settings/environment';
 import { type VerifyReport, exitCode } from '#verify/checks/findings';
-import { USAGE, readOptions, verify } from '#verify/command';
+import { USAGE, readOptions, verifyOnce } from '#verify/verify';
 import { endpointsOf } from '#indexer/verification';
 
 /** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See docs/verify.md. */
@@ -16,7 +16,7 @@ async function main(): Promise<number> {
   const problem = await schemaProblemAt(environment.DATABASE_URL);
   if (problem) throw new Error(problem);
   const { DATABASE_URL, OPERATOR } = environment;
-  const run = (): Promise<VerifyReport> => verify(options, DATABASE_URL, endpointsOf(environment));
+  const run = (): Promise<VerifyReport> => verifyOnce(options, DATABASE_URL, endpointsOf(environment));
   if (!options.repair) return exitCode(await run());
   const operation = {
     command: 'verify --repair',

@@ -1,11 +1,36 @@
 import { connect, lockRepair } from '#verify/checks/connection';
 import type { AskedChain } from '#verify/contract/holdings';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
-import { Findings, type VerifyReport } from '#verify/checks/findings';
+import { Findings, type VerifyReport, asText } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { CHECKS, runCheck } from './checks';
-import type { Progress } from './progress';
+import { Progress } from './progress';
+
+export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
+
+/** Differences that are listed by default. */
+const DEFAULT_LIMIT = 100;
+
+export interface VerifyOptions {
+  repair: boolean;
+  json: boolean;
+  chain: boolean;
+  limit: number;
+}
+
+/** @returns undefined when the arguments are not valid */
+export function readOptions(args: string[]): VerifyOptions | undefined {
+  const options: VerifyOptions = { repair: false, json: false, chain: true, limit: DEFAULT_LIMIT };
+  for (let i = 0; i < args.length; i += 1) {
+    if (args[i] === '--repair') options.repair = true;
+    else if (args[i] === '--json') options.json = true;
+    else if (args[i] === '--no-chain') options.chain = false;
+    else if (args[i] === '--limit' && /^\d{1,6}$/.test(args[i + 1] ?? '')) options.limit = Number(args[++i]);
+    else return undefined;
+  }
+  return options;
+}
 
 export interface Options {
   databaseUrl: string;
@@ -20,62 +45,68 @@ export interface Options {
 const STATEMENT_TIMEOUT_MS = 300_000;
 
 /** Compares all derived data with the ledger, and the ledger with the chain. */
-export class Verification {
-  private readonly findings: Findings;
-
-  constructor(
-    private readonly options: Options,
-    private readonly progress: Progress,
-    private readonly signal: AbortSignal,
-  ) {
-    this.findings = new Findings(options.limit);
-  }
-
-  async run(): Promise<VerifyReport> {
-    const { databaseUrl, repair } = this.options;
+export async function verify(
+  { databaseUrl, endpoints, repair, limit }: Options,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<VerifyReport> {
+  const findings = new Findings(limit);
+  try {
+    const client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
     try {
-      const client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
-      try {
-        await client.query(CREATE_MEMORY);
-        if (repair) await lockRepair(client);
-        else await client.query('SET default_transaction_read_only = on');
-        const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-        await this.compare(
-          new Look(client, this.findings, {
-            repair,
-            remember: true,
-            hasEvents: rows[0].hasCursor,
-            signal: this.signal,
-            chain: this.options.endpoints,
-            advance: (done) => this.progress.advance(done, 0),
-          }),
-        );
-      } finally {
-        await client.end().catch(() => undefined);
-      }
-    } catch (error) {
-      this.findings.skip((error as Error).message);
+      await client.query(CREATE_MEMORY);
+      if (repair) await lockRepair(client);
+      else await client.query('SET default_transaction_read_only = on');
+      const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
+      const look = new Look(client, findings, {
+        repair,
+        remember: true,
+        hasEvents: rows[0].hasCursor,
+        signal,
+        chain: endpoints,
+        advance: (done) => progress.advance(done, 0),
+      });
+      await compareAll(look, progress);
+    } finally {
+      await client.end().catch(() => undefined);
     }
-    this.progress.end();
-    return this.findings.report();
+  } catch (error) {
+    findings.skip((error as Error).message);
   }
+  progress.end();
+  return findings.report();
+}
 
-  /** What a node cannot tell is left out, and said. */
-  private async compare(look: Look): Promise<void> {
-    const { hasEvents, chain } = look.mode;
-    const failed = new Set<string>();
-    for (const check of CHECKS) {
-      if (check.ofChain && !hasEvents) continue;
-      if (check.asks && (!chain || failed.has(check.asks))) continue;
-      this.progress.begin(check.name);
-      try {
-        await runCheck(check, look, (rows, share) => this.progress.advance(rows, share));
-      } catch (error) {
-        if (!check.asks || error instanceof Stopped) throw error;
-        failed.add(check.asks);
-        this.findings.skip(`chain: ${(error as Error).message}`);
-      }
+/** What a node cannot tell is left out, and said. */
+async function compareAll(look: Look, progress: Progress): Promise<void> {
+  const { hasEvents, chain } = look.mode;
+  const failed = new Set<string>();
+  for (const check of CHECKS) {
+    if (check.ofChain && !hasEvents) continue;
+    if (check.asks && (!chain || failed.has(check.asks))) continue;
+    progress.begin(check.name);
+    try {
+      await runCheck(check, look, (rows, share) => progress.advance(rows, share));
+    } catch (error) {
+      if (!check.asks || error instanceof Stopped) throw error;
+      failed.add(check.asks);
+      look.findings.skip(`chain: ${(error as Error).message}`);
     }
-    if (chain && !hasEvents) this.findings.skip('no chain has been read yet');
   }
+  if (chain && !hasEvents) look.findings.skip('no chain has been read yet');
+}
+
+/** The command: runs once, until it is done or gets SIGTERM or SIGINT, and prints what it found. */
+export async function verifyOnce(
+  { repair, json, chain, limit }: VerifyOptions,
+  databaseUrl: string,
+  endpoints: AskedChain,
+): Promise<VerifyReport> {
+  const stop = new AbortController();
+  for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
+  const options = { databaseUrl, endpoints: chain ? endpoints : undefined, repair, limit };
+  const report = await verify(options, new Progress(), stop.signal);
+  const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
+  await new Promise((written) => process.stdout.write(text, written));
+  return report;
 }

@@ -4,13 +4,12 @@ import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from '#features/pools/unpaid.sql';
 import { MONEY_KINDS } from '#indexer/reading/money';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
 import { CONTRACTS, type SignedIn, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
 import { differences, recountedAnalytics } from '../support/recount';
+import { verify } from '../support/verify/verify-scene';
 
 const app = useApp();
 let owner: SignedIn;
@@ -232,9 +231,7 @@ describe('cancelling a pool', () => {
   });
 
   it('leaves nothing that verification finds', async () => {
-    const progress = new Progress({ isTTY: false, write: () => true });
-    const options = { databaseUrl: app.database.url, repair: false, limit: 100 };
-    const report = await new Verification(options, progress, new AbortController().signal).run();
+    const report = await verify({ databaseUrl: app.database.url, repair: false, limit: 100 });
     expect(report.differences).toEqual({});
   });
 });

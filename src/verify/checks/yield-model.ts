@@ -120,17 +120,6 @@ export class YieldModel {
   claimableOf(id: string, holder: string): bigint {
     return settled(this.pools.get(id) ?? newPool(), holder).owed;
   }
-
-  /** Token units x seconds from the last accrual to `now`. */
-  weightOf(id: string, holder: string, now: bigint): bigint {
-    const { balance, offset } = settled(this.pools.get(id) ?? newPool(), holder);
-    return balance * now - offset;
-  }
-
-  totalWeightOf(id: string, now: bigint): bigint {
-    const { total, offset } = this.pools.get(id) ?? newPool();
-    return total * now - offset;
-  }
 }
 
 function claim(account: Account, amount: bigint): boolean {

@@ -118,6 +118,18 @@ describe('a call that the contract refuses', () => {
   });
 });
 
+it('is not built of a contract whose adapter says no calls, and nobody knows what it yields', async () => {
+  const contract = (await app.sql<{ address: string }>('SELECT address FROM chain_contracts'))[0].address;
+  const known = async (): Promise<unknown[]> => [
+    (await app.get('/config')).body.data.contractCalls[contract],
+    (await app.get(`/pools/${pool}/calls/withdraw?amount=5`, user)).body.code,
+    (await app.get(`/pools/${pool}/position`, user)).body.data.claimable,
+  ];
+  await app.sql(`UPDATE chain_contracts SET calls = '{}'`);
+  expect(await known()).toEqual([[], 'calls_unknown', null]);
+  await app.sql('UPDATE chain_contracts SET calls = $1', [JSON.stringify(CALLS)]);
+});
+
 describe('a call is built', () => {
   const [pay, leave] = [['approve', 'deposit'], ['withdraw']];
 

@@ -212,7 +212,11 @@ describe('an adapter', () => {
       for (const name of names) read(name)(Made.prototype);
       return new Made();
     };
-    expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({ className: 'Made', types: NAMED.types });
+    // Calls that it does not say are none, and not those of the reference contracts.
+    expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({
+      ...{ className: 'Made', types: NAMED.types, calls: {} },
+    });
+    expect(adapterOf(new ReferencePool())!.calls).toBeUndefined();
     for (const token of ['MUSD()', `0x${'A1'.repeat(20)}`, { symbol: 'BTC', decimals: 18 }])
       expect(adapterOf(made({ token }, 'Paid', 'Renamed'))).toMatchObject({ token });
     const refused: [message: string, given: object, ...names: Parameters<typeof read>[0][]][] = [

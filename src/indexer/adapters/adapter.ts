@@ -10,6 +10,7 @@ import {
   type PoolContractOptions,
   type PoolsBy,
 } from '#ledger/adapters/pool-contract';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { type Layout, type Parameters, layoutOf } from './parameters';
 
 /** An event that an adapter reads. */
@@ -43,7 +44,9 @@ export function adapterOf(instance: object): Adapter | undefined {
   const { constructor } = instance;
   const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
   if (!options) return undefined;
-  const { name, types, abi, numberedBy, poolsBy = 'reference', token, views, calls } = options;
+  const { name, types, abi, numberedBy, poolsBy = 'reference', token, views } = options;
+  // No other contract has the calls and the yield of the reference contracts unless its adapter says so.
+  const { calls = instance instanceof ReferencePool ? undefined : {} } = options;
   const className = constructor.name;
   const events = new Map<Hex, AdaptedEvent>();
   const methods = instance as Record<string, AdaptedEvent['translate']>;

@@ -44,7 +44,8 @@ export interface PoolContractOptions {
   views?: { balance?: string; total?: string; price?: string };
   /**
    * The contract's functions that a wallet calls, such as `save(uint256 amount)`, for GET /pools/:id/calls/… Their parameters
-   * are called as the fields of `CallValues`. The chain's own coin is sent along with the deposit. Calls that are not there, the service does not build: 409 `calls_unknown`.
+   * are called as the fields of `CallValues`. The chain's own coin is sent along with the deposit. Calls that are not
+   * there, the service does not build: 409 `calls_unknown`. Subclasses of `ReferencePool` have its calls.
    */
   calls?: OwnCalls;
   /**

@@ -80,7 +80,8 @@ const asJson = (calls: readonly PoolCall[]): string => `'${JSON.stringify(calls)
 /** SQL: those for the pools of a contract. */
 const CALLS = `
   CASE WHEN circles THEN ${asJson(CIRCLE_CALLS)}
-    WHEN calls IS NOT NULL THEN (SELECT jsonb_agg(c.name ORDER BY c.name) FROM jsonb_object_keys(calls) AS c(name))
+    WHEN calls IS NOT NULL THEN
+      (SELECT coalesce(jsonb_agg(c.name ORDER BY c.name), '[]') FROM jsonb_object_keys(calls) AS c(name))
     WHEN pools_by <> 'reference' THEN '[]' ELSE ${asJson(REFERENCE_CALLS)} END`;
 
 export const CHAIN_FACTS = statement<

@@ -3,6 +3,8 @@ import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Address, encodeFunctionData, parseAbi, toHex } from 'viem';
 import { deploy, receiptOf } from '#dev/deploy';
+import { adapterOf } from '#indexer/adapters/adapter';
+import { adapterReport } from '#indexer/leading/adapter-report';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, NATIVE_COIN, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { compile } from '../../../scripts/compile-contracts';
@@ -32,6 +34,7 @@ class Box {
   }
 }
 
+const VIEW = ['function held(address account) view returns (uint256)'] as const;
 const COIN = { symbol: 'BTC', decimals: 18 };
 const options = {
   types: ['individual'],
@@ -101,6 +104,17 @@ describe("a contract that holds the chain's own coin", () => {
         reason: 'it names no token by token() or asset()',
       }),
     ]);
+  });
+
+  it('is examined before it is followed, and has to take the coin', async () => {
+    const of = { rpcUrl: bench.anvil.url, address: box, from: 0, adapter: adapterOf(new CoinAdapter()) };
+    const { lines, fits } = await adapterReport({ ...of, abi: CoinBox.abi });
+    expect(lines).toContain(`token: ${NATIVE_COIN} BTC, 18 decimals`);
+    expect(fits).toBe(true);
+    const refusing = parseAbi(['function putIn()', 'function takeOut(uint256 amount)', ...VIEW]);
+    expect((await adapterReport({ ...of, abi: [...abi, ...refusing] })).lines).toContain(
+      'call putIn(): called for deposit, WRONG: it is not payable',
+    );
   });
 
   it('is paid in one call with its value, by the client too', async () => {

@@ -121,13 +121,13 @@ it('names the topics of unread logs, and contracts whose events only an adapter 
   });
 });
 
-it('names contracts that paid out more than the ledger has of an account', async () => {
+it('names contracts that paid out more than the ledger has of a pool', async () => {
   await scene.corrupt(
     `UPDATE chain_events SET outcome = 'OVERDRAW', reason = 'too much' WHERE contract = '${POOLS_CONTRACT}' AND seq = 1`,
   );
   const { completeness } = await scene.verify(false, scene.node);
   expect(completeness[POOLS_CONTRACT]).toBe(
-    'events complete by their numbers; 1 of its events pay out more than the ledger has of an account: see set-aside',
+    'events complete by their numbers; 1 of its events pay out more than the ledger has of their pool: see set-aside',
   );
 });
 

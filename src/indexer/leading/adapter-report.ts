@@ -132,7 +132,10 @@ function eventLines(abi: Abi, adapter: Adapter | undefined, logs: Logs): string[
   const counts = logs.counts();
   const line = (name: string, topic: string, reading: string): string => {
     const wrong = logs.unreadable.get(topic);
-    return `event ${name}: ${counts.get(topic) ?? 0} logs, ${wrong ? `${WRONG}${wrong}` : reading}`;
+    const count = counts.get(topic) ?? 0;
+    // The log of the indexer and `verify` know topics, and no names.
+    const id = count > 0 && reading === 'not read' ? `, topic ${topic}` : '';
+    return `event ${name}: ${count} logs, ${wrong ? `${WRONG}${wrong}` : reading}${id}`;
   };
   const known = abi.filter((item): item is AbiEvent => item.type === 'event');
   const topics = new Set<string>(known.map((item) => toEventSelector(item)));
@@ -186,11 +189,16 @@ function functionLines(abi: Abi, adapter: Adapter | undefined): string[] {
       const used = uses.filter(({ selector }) => selector === toFunctionSelector(item));
       const isView = item.stateMutability === 'view' || item.stateMutability === 'pure';
       const how = used.map(({ use, kind }) => `${kind} for ${use}`).join(', ');
-      const takesNoCoin = typeof token === 'object' && item.stateMutability !== 'payable';
+      const isPayable = item.stateMutability === 'payable';
+      const isCoin = typeof token === 'object';
       const wrong =
-        takesNoCoin && used.some(({ use }) => use === 'deposit') ? `, ${WRONG}it is not payable` : '';
-      return how || isView
-        ? `${isView ? 'view' : 'call'} ${toFunctionSignature(item)}: ${how || 'not asked'}${wrong}`
+        isCoin && !isPayable && used.some(({ use }) => use === 'deposit')
+          ? `, ${WRONG}it is not payable`
+          : '';
+      const coin = isPayable && !isCoin ? "may take the chain's own coin, which is no token" : '';
+      const what = [how, coin].filter(Boolean).join(', ');
+      return what || isView
+        ? `${isView ? 'view' : 'call'} ${toFunctionSignature(item)}: ${what || 'not asked'}${wrong}`
         : [];
     }),
     ...uses
@@ -253,7 +261,9 @@ function poolQuestions(events: ChainEvent[], contract: string, adapter: Adapter,
       .map(([account, amount]) => ({ account, amount: `${amount}`, position: null }));
     left -= holders.length;
     const holding: Holding = {
-      ...{ id, contract, block: `${at.number}`, cursorNumber: `${at.number}`, cursorHash: at.hash },
+      // As the contract names the pool, if it does: nobody knows its id yet.
+      id: name ?? id,
+      ...{ contract, block: `${at.number}`, cursorNumber: `${at.number}`, cursorHash: at.hash },
       total: holders.length === 0 ? null : `${[...held.values()].reduce((sum, each) => sum + each, 0n)}`,
       holders,
       others: isNamed || balance !== null || total !== null ? { name, isNamed, balance, total } : null,

@@ -14,7 +14,7 @@ const PROVEN_BLOCKS = `
 
 /**
  * Notes about contracts whose events only a class of the indexer understands, about those with unread logs, and those that
- * paid out more than the ledger had of an account. Counts no further than 1,000: anyone can add such events.
+ * paid out more than the ledger had of a pool. Counts no further than 1,000: anyone can add such events.
  * Row: contract, the text to append to its report.
  */
 const NOTES = `
@@ -22,7 +22,7 @@ const NOTES = `
     CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; only ' || adapter || ' knows their meaning, which is not compared' END,
     CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END,
     CASE WHEN beyond > 0 THEN '; ' || beyond || CASE beyond WHEN 1000 THEN ' or more' ELSE '' END ||
-      ' of its events pay out more than the ledger has of an account: see set-aside' END
+      ' of its events pay out more than the ledger has of their pool: see set-aside' END
   )) AS notes
   FROM chain_contracts c CROSS JOIN LATERAL (SELECT count(*) AS beyond FROM (
     SELECT FROM chain_events e WHERE e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED') AND e.outcome = 'OVERDRAW'

@@ -17,18 +17,13 @@ export class HttpMetrics {
 
   readonly onResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     if (reply.isReported) return done();
+    const { elapsedTime, statusCode: status } = reply;
     const line = lineOf(request);
-    const seconds = reply.elapsedTime / 1000;
-    this.duration.observe({ method: request.method, route: line.route, status: reply.statusCode }, seconds);
-    request.log[isProbe(line.route) ? 'debug' : 'info'](
-      {
-        ...line,
-        status: reply.statusCode,
-        code: reply.errorCode || undefined,
-        ms: Math.round(reply.elapsedTime * 100) / 100,
-      },
-      'request',
-    );
+    this.duration.observe({ method: request.method, route: line.route, status }, elapsedTime / 1000);
+    line.status = status;
+    if (reply.errorCode) line.code = reply.errorCode;
+    line.ms = Math.round(elapsedTime * 100) / 100;
+    request.log[isProbe(line.route) ? 'debug' : 'info'](line, 'request');
     done();
   };
 }

@@ -49,7 +49,8 @@ const NAT64 = IPv6.parseCIDR('64:ff9b::/96');
  * one of NAT64 is that of all clients of IPv4.
  */
 export function clientKey(ip: string): string {
-  if (!isIPv6(ip)) return ip;
+  // Most addresses are IPv4, and the pattern of IPv6 is long.
+  if (!ip.includes(':') || !isIPv6(ip)) return ip;
   const address = IPv6.parse(ip.split('%')[0]);
   if (address.isIPv4MappedAddress() || address.match(NAT64)) return embeddedAddress(address);
   return address.parts

@@ -9,20 +9,19 @@ import { clientKey, plainAddress, trustedProxies } from './client-address';
 export const MAX_IDLE = 256;
 
 interface Connection {
-  /** The client's key. Undefined for trusted proxies, which are not counted. */
-  peer?: string;
+  /** Undefined for trusted proxies, which are not counted. */
+  client?: Client;
   /** Answers that are not sent completely yet. */
   answers: Set<ServerResponse>;
-  /** Whether it has sent a complete request. */
-  used: boolean;
+  /** Rises with each connection that becomes idle after a request; 0 for one that never sent a request. */
+  idleSince: number;
 }
 
-/**
- * Idle connections of a client, longest idle first: those that never sent a request, and those between two requests.
- */
-interface Idle {
-  unused: Set<Socket>;
-  resting: Set<Socket>;
+interface Client {
+  key: string;
+  connections: Map<Socket, Connection>;
+  /** How many of them are idle. */
+  idle: number;
 }
 
 /**
@@ -32,7 +31,8 @@ interface Idle {
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
-  private readonly idle = new Map<string, Idle>();
+  private readonly clients = new Map<string, Client>();
+  private rests = 0;
   private readonly closeNow: () => void;
   private closing = false;
 
@@ -43,29 +43,25 @@ export class Connections {
     const isProxy = trustedProxies(proxies);
     server.on('connection', (socket) => {
       const address = plainAddress(socket.remoteAddress ?? '');
-      const counted = address !== undefined && !isProxy(address);
-      const connection = {
-        peer: counted ? clientKey(address) : undefined,
-        answers: new Set<ServerResponse>(),
-        used: false,
-      };
+      const client =
+        address === undefined || isProxy(address) ? undefined : this.clientOf(clientKey(address));
+      const connection = { client, answers: new Set<ServerResponse>(), idleSince: 0 };
       this.open.set(socket, connection);
-      this.rest(socket, connection);
-      socket.once('close', () => {
-        this.open.delete(socket);
-        this.wake(socket, connection);
-      });
+      client?.connections.set(socket, connection);
+      this.rest(client);
+      socket.once('close', () => this.forget(socket, connection));
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = this.open.get(socket);
       if (!connection) return;
-      const { answers } = connection;
-      this.wake(socket, connection);
-      connection.used = true;
+      const { answers, client } = connection;
+      if (client && answers.size === 0) client.idle--;
       answers.add(response);
       response.once('close', () => {
         answers.delete(response);
-        if (answers.size === 0 && this.open.has(socket)) this.rest(socket, connection);
+        if (answers.size > 0 || !this.open.has(socket)) return;
+        connection.idleSince = ++this.rests;
+        this.rest(client);
       });
       if (this.closing) endWith(answers);
     });
@@ -77,25 +73,28 @@ export class Connections {
     for (const { answers } of this.open.values()) endWith(answers);
   }
 
-  private rest(socket: Socket, connection: Connection): void {
-    const { peer, used } = connection;
-    if (peer === undefined) return;
-    let idle = this.idle.get(peer);
-    if (!idle) this.idle.set(peer, (idle = { unused: new Set(), resting: new Set() }));
-    (used ? idle.resting : idle.unused).add(socket);
-    if (idle.unused.size + idle.resting.size <= MAX_IDLE) return;
-    const [oldest] = idle.unused.size > 0 ? idle.unused : idle.resting;
-    oldest.destroy();
-    // Now, because the close event comes later.
-    this.wake(oldest, connection);
+  private clientOf(key: string): Client {
+    let client = this.clients.get(key);
+    if (!client) this.clients.set(key, (client = { key, connections: new Map(), idle: 0 }));
+    return client;
   }
 
-  private wake(socket: Socket, { peer }: Connection): void {
-    const idle = peer === undefined ? undefined : this.idle.get(peer);
-    if (!idle) return;
-    idle.unused.delete(socket);
-    idle.resting.delete(socket);
-    if (idle.unused.size + idle.resting.size === 0) this.idle.delete(peer!);
+  /** One more of its connections is idle. */
+  private rest(client: Client | undefined): void {
+    if (!client || ++client.idle <= MAX_IDLE) return;
+    const [oldest] = [...client.connections]
+      .filter(([, { answers }]) => answers.size === 0)
+      .sort(([, a], [, b]) => a.idleSince - b.idleSince);
+    oldest[0].destroy();
+    // Now, because the close event comes later.
+    this.forget(...oldest);
+  }
+
+  private forget(socket: Socket, { client, answers }: Connection): void {
+    if (!this.open.delete(socket) || !client) return;
+    if (answers.size === 0) client.idle--;
+    client.connections.delete(socket);
+    if (client.connections.size === 0) this.clients.delete(client.key);
   }
 
   /**

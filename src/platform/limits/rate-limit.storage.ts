@@ -63,15 +63,17 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
    * @param client the client's key, from `clientKey` or `trackerKey`
    * @param name of what is counted together, always with the same window
    */
-  async count(client: string, name: string, limit: number, windowMs: number): Promise<Count> {
-    if (this.client && this.status === 'connected')
-      try {
-        return { ...(await answerOf(countIn(this.client, client, name, windowMs))), limit };
-      } catch (error) {
+  count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
+    const countHere = (): Count => this.memory.count(client, name, limit, windowMs);
+    if (!this.client || this.status !== 'connected') return countHere();
+    return answerOf(countIn(this.client, client, name, windowMs)).then(
+      (count) => ({ ...count, limit }),
+      (error: Error) => {
         this.failedUntil = Date.now() + PAUSE_MS;
-        this.lost(error as Error);
-      }
-    return this.memory.count(client, name, limit, windowMs);
+        this.lost(error);
+        return countHere();
+      },
+    );
   }
 
   /** For a ThrottlerGuard in a module. Its counts are separate from the limits of the routes. */

@@ -81,10 +81,10 @@ const ANYWHERE: RouteTarget = { controller: NoController, handler: () => undefin
 /** How often in a window a spared caller passes: he may have to try again. */
 const SPARED = 5;
 
-interface Counted extends Count {
-  of: Limit;
-}
 const left = ({ limit, hits }: Count): number => limit - hits;
+
+const areKnown = (counts: (Count | Promise<Count>)[]): counts is Count[] =>
+  !counts.some((each) => each instanceof Promise);
 
 /**
  * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read, because a Nest
@@ -123,35 +123,74 @@ export class RateLimiter {
     return limits ?? (isUnderAuth(url) ? this.auth : this.general);
   }
 
-  /** @throws ApiError 429 beyond a limit, unless the route spares its caller */
-  readonly onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  /**
+   * Fastify hook. It is not async: counts of this process are known at once, and promises would cost more than they.
+   * @throws ApiError 429 beyond a limit, unless the route spares its caller
+   */
+  readonly onRequest = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: () => void,
+  ): Promise<void> | void => {
     const limits = this.of(request);
-    if (limits.length === 0) return;
-    const counted = await Promise.all(limits.map((limit) => this.count(limit, request, reply)));
-    const tightest = counted.reduce((least, each) => (left(each) < left(least) ? each : least));
+    if (limits.length === 0) return done();
+    const counts = limits.map((limit) => this.count(limit, request, reply));
+    const judge = (known: Count[]): Promise<void> | void => this.judge(limits, known, request, reply);
+    if (areKnown(counts)) return judge(counts) ?? done();
+    return Promise.all(counts.map((count) => Promise.resolve(count))).then(judge);
+  };
+
+  private judge(
+    limits: Limit[],
+    counts: Count[],
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> | void {
+    const tightest = counts.reduce((least, each) => (left(each) < left(least) ? each : least));
     void reply.header('X-RateLimit-Limit', tightest.limit);
     void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
     void reply.header('X-RateLimit-Reset', tightest.secondsLeft);
-    const exceeded = counted.find((each) => left(each) < 0);
-    if (!exceeded || (await this.isSpared(exceeded.of, request, reply))) return;
-    void reply.header('Retry-After', exceeded.secondsLeft);
-    throw namedError(`rate_limited_${exceeded.of.name}`);
-  };
+    const index = counts.findIndex((each) => left(each) < 0);
+    return index < 0 ? undefined : this.refuse(limits[index], counts[index], request, reply);
+  }
 
-  private async count(of: Limit, request: FastifyRequest, reply: FastifyReply): Promise<Counted> {
+  private async refuse(
+    of: Limit,
+    exceeded: Count,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    if (await this.isSpared(of, request, reply)) return;
+    void reply.header('Retry-After', exceeded.secondsLeft);
+    throw namedError(`rate_limited_${of.name}`);
+  }
+
+  private count(of: Limit, request: FastifyRequest, reply: FastifyReply): Count | Promise<Count> {
+    const { bucket, limit, windowMs } = of;
+    const client = clientKey(request.ip ?? '');
+    if (of.getTracker || of.generateKey || typeof limit === 'function')
+      return this.countAsSaid(of, client, request, reply);
+    return this.storage.count(client, bucket, limit, windowMs);
+  }
+
+  /** By the functions of `@Throttle`. */
+  private async countAsSaid(
+    of: Limit,
+    client: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Count> {
     const { name, limit, windowMs } = of;
     const context = contextOf(of.target, [request, reply]);
-    const client = clientKey(request.ip ?? '');
     const tracker = of.getTracker && (await of.getTracker(request, context));
     const key = of.generateKey?.(context, tracker ?? client, name);
     const own = key ?? tracker;
-    const count = await this.storage.count(
+    return this.storage.count(
       own === undefined ? client : trackerKey(own),
       key === undefined ? of.bucket : `${name}:key:${windowMs}`,
       typeof limit === 'function' ? numberOf(await limit(context), 0, `limit of ${name}`) : limit,
       windowMs,
     );
-    return { of, ...count };
   }
 
   private async isSpared(

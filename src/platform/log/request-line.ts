@@ -14,7 +14,10 @@ const MOST_PATH = 256;
 /** Whether a route is for probes and Prometheus, which ask all the time. */
 export const isProbe = (route: string): boolean => /^\/(health|metrics)(\/|$)/.test(route);
 
-/** The fields of a log line about a request. The route is the matched one; the path has no query. */
+/**
+ * The fields of a log line about a request, to which others can be added. The route is the matched one; the path has no
+ * query.
+ */
 export function lineOf(request: FastifyRequest): Record<string, unknown> & { route: string } {
   const trace = traceOf(request.headers.traceparent);
   return {

@@ -43,8 +43,10 @@ export class QueryParametersGuard implements CanActivate {
     if (context.getType() !== 'http') return true;
     const handler = context.getHandler();
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { target } = request.routeOptions.config;
-    if (!this.known.has(handler)) this.known.set(handler, target && namesOf(target));
+    if (!this.known.has(handler)) {
+      const { target } = request.routeOptions.config;
+      this.known.set(handler, target && namesOf(target));
+    }
     const known = this.known.get(handler);
     if (!known) return true;
     const query = request.query as Record<string, unknown>;

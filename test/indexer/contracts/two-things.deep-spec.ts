@@ -1,13 +1,9 @@
 import { Module } from '@nestjs/common';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { type Address, parseAbi } from 'viem';
 import { type DevClient, deploy } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { compile } from '../../../scripts/compile-contracts';
-import { indexerSettings } from '../../support/app';
 import { useChain } from '../../support/chain/chain-bench';
 import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { fractions } from '../../support/random';
@@ -63,16 +59,10 @@ describe('a contract of which one event says two things', () => {
   const operators = new Operators(bench, [MembersModule]);
   const random = fractions(45);
   const upTo = (most: number): bigint => BigInt(Math.floor(random() * (most + 1)));
-  let indexer: NestFastifyApplication | undefined;
   let contract: { address: Address; abi: (typeof compiled.Members)['abi'] };
 
-  const leave = async (): Promise<void> => {
-    await indexer?.close();
-    indexer = undefined;
-  };
   const follow = async (): Promise<void> => {
-    const settings = indexerSettings(bench.database.url, bench.settings());
-    indexer = await createIndexer(settings, pino({ level: 'silent' }), { modules: [MembersModule] });
+    await bench.follow({}, [MembersModule]);
     await bench.mine(1);
     await bench.atHead();
   };
@@ -123,7 +113,6 @@ describe('a contract of which one event says two things', () => {
     for (const client of [saver, other])
       await addPool(bench, client, { type: 'individual', contract: contract.address });
   });
-  afterAll(leave);
 
   it('is followed to the unit, also across reorganisations, and by replay and verification', async () => {
     await follow();
@@ -188,7 +177,7 @@ describe('a contract of which one event says two things', () => {
 
   it('is the same when it is read from the beginning', async () => {
     const before = await bench.state();
-    await leave();
+    await bench.leave();
     const { saver, other } = bench;
     const pools = await bench.sql<{ id: string; address: string }>(
       `SELECT p.id, u.address FROM pools p JOIN users u ON u.id = p.owner_id WHERE contract_address = $1`,

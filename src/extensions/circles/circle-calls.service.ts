@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import { Database } from '#platform/database/database';
-import { type ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
+import { forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls } from '#extensions/payments/calls.dto';
 import { type CircleCall, approve, ofCircle, openCircle } from '#extensions/payments/contract-calls';
-import { calls, chainIdOf } from '#extensions/payments/on-chain';
+import { amountDue, calls, chainIdOf } from '#extensions/payments/on-chain';
 import type { OpenCircleQuery } from './circle-calls.dto';
 import { CIRCLE_TO_CALL, type CircleToCall } from './circles.sql';
 
@@ -103,7 +103,8 @@ export class CircleCallsService {
     const due = BigInt(
       (name === 'join' ? circle.collateral : name === 'contribute' && circle.contribution) || 0,
     );
-    if (transaction !== undefined) requirePending(circle, caller, due);
+    if (transaction !== undefined && amountDue(circle, caller) !== due)
+      throw validationFailed({ field: 'transaction', message: `must be of ${due}, which the call pays` });
     const call = ofCircle(name, circle.contract as Address, BigInt(circle.circleId), transaction);
     if (due === 0n) return calls(chainId, call);
     if (circle.token === null) throw namedError('chain_unknown');
@@ -118,22 +119,4 @@ export class CircleCallsService {
     if (!pool.holdsCircles) throw namedError('no_circle');
     return pool;
   }
-}
-
-/** @throws ApiError if the call does not pay this announced deposit */
-function requirePending(
-  { account, status, amount, isSubmitted }: CircleToCall,
-  caller: AuthenticatedUser,
-  due: bigint,
-): void {
-  const refusal = ((): ApiError | undefined => {
-    if (account === null) return notFound();
-    if (account !== caller.address) return forbidden();
-    if (status !== 'PENDING') return namedError('transaction_not_pending');
-    if (isSubmitted) return namedError('deposit_submitted');
-    if (BigInt(amount!) !== due)
-      return validationFailed({ field: 'transaction', message: `must be of ${due}, which the call pays` });
-    return undefined;
-  })();
-  if (refusal) throw refusal;
 }

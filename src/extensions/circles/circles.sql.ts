@@ -1,9 +1,10 @@
-import { type CircleState, TYPE_WITH_CIRCLES, type TransactionStatus } from '#values/types';
+import { type CircleState, TYPE_WITH_CIRCLES } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { HEAD, KNOWN_CHAIN, LAST_BLOCK, holdsCircles, isApart, tokenOf } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { submitted } from '#features/pools/unpaid.sql';
+import type { DepositRow, PoolToCall } from '#extensions/payments/calls.sql';
 
 const OF_POOL = `
   LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
@@ -63,16 +64,8 @@ export const POOL_ROUNDS = statement<{ pool: string; caller: string }, ReadableR
   { onStandby: true, chargedTo: 'caller' },
 );
 
-export interface CircleToCall {
-  readable: boolean;
+export interface CircleToCall extends PoolToCall, DepositRow {
   isOwner: boolean;
-  contract: string;
-  /** Of the contract: the smallest contribution. Null until an indexer has read it. */
-  minimum: string | null;
-  holdsCircles: boolean;
-  /** Null until an indexer has read them. */
-  chainId: string | null;
-  token: string | null;
   /** Whether the ledger is at the head, and has the contract's events up to there. */
   isCurrent: boolean;
   /** Null, as what follows, while the pool has no circle. */
@@ -92,11 +85,6 @@ export interface CircleToCall {
   allPaid: boolean;
   /** Of the last block, in seconds. */
   now: number;
-  /** Of the announced deposit; null if the pool has none with this id. */
-  account: string | null;
-  status: TransactionStatus | null;
-  amount: string | null;
-  isSubmitted: boolean;
 }
 
 /** No row: the pool does not exist. */

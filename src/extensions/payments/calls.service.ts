@@ -25,7 +25,7 @@ import {
   setCompounding,
   withdraw,
 } from './contract-calls';
-import { calls, chainIdOf } from './on-chain';
+import { amountDue, calls, chainIdOf } from './on-chain';
 import { ownCall } from './own-calls';
 import { type Paid, Refusals } from './refusals';
 
@@ -186,15 +186,6 @@ function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefi
 /** What is earned at a contract of others is not known before it is claimed. */
 const refuseClaim: Refusal = ({ claimable, own }) =>
   claimable === '0' && own === null ? namedError('nothing_to_claim') : undefined;
-
-/** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
-function amountDue({ account, status, amount, isSubmitted }: PoolToPay, caller: AuthenticatedUser): bigint {
-  if (account === null) throw notFound();
-  if (account !== caller.address) throw forbidden();
-  if (status !== 'PENDING') throw namedError('transaction_not_pending');
-  if (isSubmitted) throw namedError('deposit_submitted');
-  return BigInt(amount!);
-}
 
 function tokenOf({ token }: ChainRow): Address {
   if (token === null) throw namedError('chain_unknown');

@@ -22,24 +22,30 @@ export interface ChainRow {
   token: string | null;
 }
 
-interface PoolRow extends ChainRow {
+export interface PoolToCall extends ChainRow {
   readable: boolean;
   contract: string;
   /** Of the contract: the smallest deposit, and withdrawal that leaves something. Null until an indexer has read it. */
   minimum: string | null;
   /** Whether the contract holds circles, so that money moves by their calls alone. */
   holdsCircles: boolean;
+}
+
+interface PoolRow extends PoolToCall {
   /** Of a contract with calls of its own; null: its calls are those of the reference contracts. */
   own: OwnContract | null;
 }
 
-export interface PoolToPay extends PoolRow {
-  /** Account of the requested deposit; null if this pool has no such deposit. */
+/** The announced deposit that a call pays. */
+export interface DepositRow {
+  /** Null if the pool has no such deposit. */
   account: string | null;
   status: TransactionStatus | null;
   amount: string | null;
   isSubmitted: boolean;
 }
+
+export type PoolToPay = PoolRow & DepositRow;
 
 export interface PoolToPayOut extends PoolRow {
   hasPosition: boolean;

@@ -1,4 +1,12 @@
-import { type Address, type Hex, encodeFunctionData } from 'viem';
+import {
+  type Abi,
+  type AbiStateMutability,
+  type Address,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type Hex,
+  encodeFunctionData,
+} from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { namedError } from '#platform/errors/errors';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
@@ -37,8 +45,19 @@ export interface EncodedCall {
   value?: bigint;
 }
 
-/** Reference for calls that pay no announced transaction. */
-const NO_REFERENCE: Hex = `0x${'0'.repeat(32)}`;
+/** The call of the function with this name. */
+function encode<const Of extends Abi, Name extends CallName & ContractFunctionName<Of>>(
+  abi: Of,
+  name: Name,
+  to: Address,
+  ...args: ContractFunctionArgs<Of, AbiStateMutability, Name> & readonly unknown[]
+): EncodedCall {
+  return { name, to, data: encodeFunctionData<Abi>({ abi, functionName: name, args }) };
+}
+
+/** @param transaction id of the pending deposit that the call pays; 0, if it pays none */
+const reference = (transaction?: string): Hex =>
+  transaction === undefined ? `0x${'0'.repeat(32)}` : bytes16(transaction);
 
 /**
  * Allows a contract to take exactly this amount of the caller's tokens.
@@ -46,65 +65,28 @@ const NO_REFERENCE: Hex = `0x${'0'.repeat(32)}`;
  */
 export function approve(token: Address, spender: Address, amount: bigint): EncodedCall {
   if (token === NATIVE_COIN) throw namedError('calls_unknown');
-  const data = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] });
-  return { name: 'approve', to: token, data };
+  return encode(tokenAbi, 'approve', token, spender, amount);
 }
 
-/** @param transaction id of the pending deposit that it pays */
-export const deposit = (
-  contract: Address,
-  pool: string,
-  amount: bigint,
-  transaction?: string,
-): EncodedCall => ({
-  name: 'deposit',
-  to: contract,
-  data: encodeFunctionData({
-    abi: savingsPoolAbi,
-    functionName: 'deposit',
-    args: [bytes16(pool), transaction === undefined ? NO_REFERENCE : bytes16(transaction), amount],
-  }),
-});
+export const deposit = (contract: Address, pool: string, amount: bigint, transaction?: string): EncodedCall =>
+  encode(savingsPoolAbi, 'deposit', contract, bytes16(pool), reference(transaction), amount);
 
-export const withdraw = (contract: Address, pool: string, amount: bigint): EncodedCall => ({
-  name: 'withdraw',
-  to: contract,
-  data: encodeFunctionData({
-    abi: savingsPoolAbi,
-    functionName: 'withdraw',
-    args: [bytes16(pool), NO_REFERENCE, amount],
-  }),
-});
+export const withdraw = (contract: Address, pool: string, amount: bigint): EncodedCall =>
+  encode(savingsPoolAbi, 'withdraw', contract, bytes16(pool), reference(), amount);
 
-export const claimYield = (contract: Address, pool: string): EncodedCall => ({
-  name: 'claimYield',
-  to: contract,
-  data: encodeFunctionData({
-    abi: savingsPoolAbi,
-    functionName: 'claimYield',
-    args: [bytes16(pool), NO_REFERENCE],
-  }),
-});
+export const claimYield = (contract: Address, pool: string): EncodedCall =>
+  encode(savingsPoolAbi, 'claimYield', contract, bytes16(pool), reference());
 
 /** Whether anyone may pay the sender's yield in again, from now on. */
-export const setCompounding = (contract: Address, pool: string, enabled: boolean): EncodedCall => {
-  const name = enabled ? 'startCompounding' : 'stopCompounding';
-  const data = encodeFunctionData({ abi: savingsPoolAbi, functionName: name, args: [bytes16(pool)] });
-  return { name, to: contract, data };
-};
+export const setCompounding = (contract: Address, pool: string, enabled: boolean): EncodedCall =>
+  encode(savingsPoolAbi, enabled ? 'startCompounding' : 'stopCompounding', contract, bytes16(pool));
 
-export const buyTickets = (contract: Address, drawId: bigint, count: bigint): EncodedCall => ({
-  name: 'buyTickets',
-  to: contract,
-  data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: 'buyTickets', args: [drawId, count] }),
-});
+export const buyTickets = (contract: Address, drawId: bigint, count: bigint): EncodedCall =>
+  encode(lotteryPoolAbi, 'buyTickets', contract, drawId, count);
 
 /** Calls that only name a draw. Anyone may send them; a refund goes to the sender, a prize to the winner. */
-export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): EncodedCall => ({
-  name,
-  to: contract,
-  data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: name, args: [drawId] }),
-});
+export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): EncodedCall =>
+  encode(lotteryPoolAbi, name, contract, drawId);
 
 /** What the members of a circle agree on. Amounts in smallest token units, times in seconds. */
 interface CircleTerms {
@@ -116,27 +98,18 @@ interface CircleTerms {
   members: Address[];
 }
 
-export const openCircle = (contract: Address, pool: string, terms: CircleTerms): EncodedCall => ({
-  name: 'openCircle',
-  to: contract,
-  data: encodeFunctionData({
-    abi: rotatingPoolAbi,
-    functionName: 'openCircle',
-    args: [bytes16(pool), terms.contribution, terms.collateral, terms.period, terms.joinBy, terms.members],
-  }),
-});
+export function openCircle(contract: Address, pool: string, terms: CircleTerms): EncodedCall {
+  const { contribution, collateral, period, joinBy, members } = terms;
+  const args = [bytes16(pool), contribution, collateral, period, joinBy, members] as const;
+  return encode(rotatingPoolAbi, 'openCircle', contract, ...args);
+}
 
-/** @param transaction id of the pending deposit that it pays */
 export const ofCircle = (
   name: CircleCall,
   contract: Address,
   circleId: bigint,
   transaction?: string,
-): EncodedCall => {
-  const ref = transaction === undefined ? NO_REFERENCE : bytes16(transaction);
-  const data =
-    name === 'endRound' || name === 'cancelCircle'
-      ? encodeFunctionData({ abi: rotatingPoolAbi, functionName: name, args: [circleId] })
-      : encodeFunctionData({ abi: rotatingPoolAbi, functionName: name, args: [circleId, ref] });
-  return { name, to: contract, data };
-};
+): EncodedCall =>
+  name === 'endRound' || name === 'cancelCircle'
+    ? encode(rotatingPoolAbi, name, contract, circleId)
+    : encode(rotatingPoolAbi, name, contract, circleId, reference(transaction));

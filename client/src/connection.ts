@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.js';
 import { type Observable, Subject } from './observable.js';
+import { unref } from './wait.js';
 
 export interface ConnectionState {
   /** Whether the service has given no answer for five seconds. It is asked further. */
@@ -101,6 +102,3 @@ export class Connection implements Observable<ConnectionState> {
     this.late = undefined;
   }
 }
-
-/** Node would wait for the timer before it ends. */
-const unref = (timer: unknown): void => void (timer as { unref?: () => void }).unref?.();

@@ -1,3 +1,5 @@
+import { untilAborted } from './wait.js';
+
 /** An answer that may be used again while the service says that nothing has changed. */
 interface Kept {
   readonly tag: string;
@@ -54,19 +56,13 @@ export class Reads {
   }
 
   /** The answer that several wait for. It is given up only if nobody wants it any more. */
-  private shared(running: Running, signal: AbortSignal): Promise<Response> {
+  private async shared(running: Running, signal: AbortSignal): Promise<Response> {
     running.wanted++;
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        if (--running.wanted === 0) running.end.abort(signal.reason);
-        reject(signal.reason as Error);
-      };
-      if (signal.aborted) return leave();
-      signal.addEventListener('abort', leave, { once: true });
-      running.answer
-        .finally(() => signal.removeEventListener('abort', leave))
-        .then(resolve, (error: unknown) => reject(error as Error));
-    });
+    try {
+      return await untilAborted(running.answer, signal);
+    } finally {
+      if (signal.aborted && --running.wanted === 0) running.end.abort(signal.reason);
+    }
   }
 
   private async read(request: Request, key: string): Promise<Response> {

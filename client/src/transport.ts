@@ -120,9 +120,6 @@ export class Transport {
     const pausing = LOGOUT.test(new URL(input.url).pathname) ? undefined : this.connection.pausing;
     if (pausing) return refusal(pausing);
     const limit = new AbortController();
-    const abort = (): void => limit.abort(input.signal?.reason);
-    if (input.signal?.aborted) abort();
-    input.signal?.addEventListener('abort', abort, { once: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waitForMore = (): void => {
       clearTimeout(timer);
@@ -130,7 +127,8 @@ export class Transport {
     };
     waitForMore();
     // A body can be read only once, so each attempt gets a copy.
-    const request = new Request(input.clone(), { signal: limit.signal });
+    const signal = AbortSignal.any([input.signal, limit.signal]);
+    const request = new Request(input.clone(), { signal });
     if (token !== null && !request.headers.has('authorization'))
       request.headers.set('authorization', `Bearer ${token}`);
     this.connection.asked();

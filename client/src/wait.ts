@@ -3,18 +3,9 @@
  * @throws the signal's reason if it aborts first
  */
 export function wait(ms: number, signal?: AbortSignal | null): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  return untilAborted(over, signal).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -38,9 +29,26 @@ export function untilAborted<T>(promise: Promise<T>, signal?: AbortSignal | null
   });
 }
 
+/** Node would wait for the timer before it ends. */
+export const unref = (timer: unknown): void => void (timer as { unref?: () => void }).unref?.();
+
 /** For work in the background: waits, but does not keep a process of Node.js alive. */
-export const rest = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms) as number | { unref(): void };
-    if (typeof timer === 'object') timer.unref();
-  });
+export const rest = (ms: number): Promise<void> => new Promise((resolve) => unref(setTimeout(resolve, ms)));
+
+/** Reads once, and again only after a failure or an answer that does not count. */
+export function remembered<T>(
+  read: () => Promise<T>,
+  counts: (answer: T) => boolean = () => true,
+): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  return async () => {
+    const forget = (): void => void (known = undefined);
+    known ??= read();
+    const answer = await known.catch((error: unknown) => {
+      forget();
+      throw error;
+    });
+    if (!counts(answer)) forget();
+    return answer;
+  };
+}

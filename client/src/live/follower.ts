@@ -5,7 +5,7 @@ import { LeaderLock } from './leader-lock.js';
 import type { SharedState } from '../shared-state.js';
 import { type TabLine, type TabTools, lineName, openLine } from '../tabs.js';
 import type { Start } from '../types.js';
-import { wait } from '../wait.js';
+import { untilAborted, wait } from '../wait.js';
 
 export interface FollowState {
   /** What is shown; null until it has been read. */
@@ -115,22 +115,16 @@ export class Follower implements Observable<FollowState> {
    * @throws the signal's reason, or an Error if the session ends before
    */
   until(holds: (data: Start) => boolean, { signal }: { signal?: AbortSignal } = {}): Promise<Start> {
-    return new Promise((resolve, reject) => {
+    let forget: (() => void) | undefined;
+    const fulfilled = new Promise<Start>((resolve, reject) => {
       const check = ({ data, ended }: FollowState): void => {
-        if (data && holds(data)) leave(() => resolve(data));
-        else if (ended) leave(() => reject(new Error('the session has ended')));
+        if (data && holds(data)) resolve(data);
+        else if (ended) reject(new Error('the session has ended'));
       };
-      const leave = (then: () => void): void => {
-        forget();
-        signal?.removeEventListener('abort', abort);
-        then();
-      };
-      const abort = (): void => leave(() => reject(signal?.reason as Error));
-      const forget = this.subscribe(check);
-      if (signal?.aborted) return abort();
-      signal?.addEventListener('abort', abort, { once: true });
+      forget = this.subscribe(check);
       check(this.state);
     });
+    return untilAborted(fulfilled, signal).finally(forget);
   }
 
   /** Follows no more. Another tab goes on. */

@@ -24,17 +24,14 @@ export class LeaderLock {
   async hold(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const ended = new AbortController();
-      const stop = (): void => ended.abort();
-      signal.addEventListener('abort', stop, { once: true });
       const lead = async (): Promise<void> => {
-        if (!signal.aborted) await this.lead(ended.signal);
+        if (!signal.aborted) await this.lead(AbortSignal.any([signal, ended.signal]));
       };
       try {
         await this.acquire(lead, signal);
       } catch {
         // Another tab took it, or `take` was called: wait for it once more.
       } finally {
-        signal.removeEventListener('abort', stop);
         ended.abort();
       }
     }

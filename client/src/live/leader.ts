@@ -3,7 +3,7 @@ import { isSavingsError } from '../errors.js';
 import type { SavingsEvent, StreamOptions } from '../events.js';
 import { Reader } from './reader.js';
 import type { Start } from '../types.js';
-import { wait } from '../wait.js';
+import { untilAborted, wait } from '../wait.js';
 
 /** What the tab that leads tells the others. */
 export interface Shared {
@@ -119,7 +119,7 @@ export class Leader {
   }
 
   private async stream(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.begun, aborted(signal)]);
+    await untilAborted(this.begun, signal);
     for (;;) {
       signal.throwIfAborted();
       try {
@@ -166,8 +166,3 @@ export class Leader {
     }
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });

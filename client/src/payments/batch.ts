@@ -1,5 +1,5 @@
-import { type Account, type Address, type Hash, type TransactionReceipt, numberToHex } from 'viem';
-import { getTransactionReceipt } from 'viem/actions';
+import type { Account, Address, Chain, Hash, Hex, TransactionReceipt } from 'viem';
+import { getCapabilities, getTransactionReceipt, sendCalls } from 'viem/actions';
 import { TransactionDroppedError, TransactionRevertedError } from '../errors.js';
 import { guarded } from '../observable.js';
 import type { ContractCall } from '../types.js';
@@ -10,17 +10,12 @@ import { depositOf } from './search.js';
 import type { Run } from './run.js';
 import { isRejection, isUnknownBatch, refusesBatch } from './wallet-errors.js';
 
-/** The part of EIP-5792 that is used. */
-interface Capabilities {
-  [chainId: string]: { atomic?: { status?: string } } | undefined;
-}
+/** The part of EIP-5792 that is used. Not viem's: it throws for receipts that lack what is not needed here. */
 interface CallsStatus {
   /** 1xx: on its way, 2xx: on the chain, 4xx: will never be there, 5xx and 6xx: reverted. */
   status: number;
   receipts?: { transactionHash: Hash }[];
 }
-
-const VERSION = '2.0.0';
 
 /**
  * Sends the calls as one (EIP-5792), all or none of them.
@@ -34,19 +29,19 @@ export async function sendBatch(
   if (typeof account !== 'string' || !(await run.within(canBatch(run, account)))) return undefined;
   const final = calls[calls.length - 1];
   const trace = await run.traceOf(final, account);
-  const params = [
-    {
-      version: VERSION,
-      chainId: numberToHex(final.chainId),
-      from: account,
-      atomicRequired: true,
-      calls: calls.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) })),
-    },
-  ];
   try {
     const { id } = await run.ask(
       { state: 'wallet', step: 'batch', trace },
-      () => request<{ id: string }>(run, 'wallet_sendCalls', params),
+      () =>
+        sendCalls(run.chain.wallet!, {
+          account,
+          // viem takes only its number.
+          chain: { id: final.chainId } as Chain,
+          forceAtomic: true,
+          calls: calls.map(({ to, data, value }) => ({
+            ...{ to: to as Address, data: data as Hex, value: BigInt(value) },
+          })),
+        }),
       (sent) => ({ trace: { ...trace, batch: sent.id } }),
     );
     return await followBatch(run, final, { ...trace, batch: id });
@@ -107,32 +102,23 @@ async function batchHashes(
   };
   // A node that cannot be reached says nothing.
   if (!wallet) return byEvent().catch(() => undefined);
-  const answer = await request<CallsStatus>(run, 'wallet_getCallsStatus', [trace.batch]).catch(
+  const asked = { method: 'wallet_getCallsStatus', params: [trace.batch!] };
+  const answer = (await wallet.request(asked as never, { retryCount: 0 }).catch(
     // Only an answer ends it: a wallet that cannot be reached says nothing.
     (error: unknown) => (isUnknownBatch(error) ? undefined : { status: 100 }),
-  );
+  )) as CallsStatus | undefined;
   // Wallets forget, and another one never knew.
   if (!answer) return (await byEvent().catch(() => undefined)) ?? 'unknown';
-  const { status, receipts = [] }: CallsStatus = answer;
+  const { status, receipts = [] } = answer;
   const hashes = receipts.map(({ transactionHash }) => transactionHash);
   if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);
   if (status >= 400) throw new TransactionDroppedError(call.name, trace.batch as Hash);
   return status >= 200 && hashes.length > 0 ? hashes : undefined;
 }
 
-async function canBatch(run: Run, account: Address): Promise<boolean> {
-  const chainId = numberToHex(run.chain.chainId);
-  try {
-    const capabilities = await request<Capabilities>(run, 'wallet_getCapabilities', [account, [chainId]]);
-    const { atomic } = { ...capabilities['0x0'], ...capabilities[chainId] };
-    // `ready`: the wallet asks the person whether it may become able to.
-    return atomic?.status === 'supported' || atomic?.status === 'ready';
-  } catch {
-    return false;
-  }
+async function canBatch({ chain: { wallet, chainId } }: Run, account: Address): Promise<boolean> {
+  const all = await getCapabilities(wallet!, { account }).catch(() => undefined);
+  const { status } = all?.[chainId]?.atomic ?? all?.[0]?.atomic ?? {};
+  // `ready`: the wallet asks the person whether it may become able to.
+  return status === 'supported' || status === 'ready';
 }
-
-const request = async <T>(run: Run, method: string, params: unknown): Promise<T> => {
-  const answer: unknown = await run.chain.wallet!.request({ method, params } as never, { retryCount: 0 });
-  return answer as T;
-};

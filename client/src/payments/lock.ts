@@ -1,17 +1,21 @@
 import type { TabLocks } from '../tabs.js';
 
+/** By store, what this page does: clients with the same store know of each other's payments. */
+const HELD = new WeakMap<object, Set<string>>();
+
 /**
  * Does the work while no other call, in this tab or another one, does work of this name.
  * @param locks of the browser. Pages on plain http have none.
- * @param held what this page does, by the names that locks have in browsers
  * @returns undefined without having done it if another one does
  */
 export async function exclusively<T>(
   locks: TabLocks | undefined,
-  held: Set<string>,
+  store: object,
   name: string,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
+  const held = HELD.get(store) ?? new Set();
+  HELD.set(store, held);
   if (held.has(name)) return undefined;
   held.add(name);
   try {
@@ -24,13 +28,4 @@ export async function exclusively<T>(
   } finally {
     held.delete(name);
   }
-}
-
-const HELD = new WeakMap<object, Set<string>>();
-
-/** Clients with the same store know of each other's payments. */
-export function heldBy(store: object): Set<string> {
-  const held = HELD.get(store) ?? new Set();
-  HELD.set(store, held);
-  return held;
 }

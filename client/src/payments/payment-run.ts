@@ -1,5 +1,4 @@
-import { type Abi, type Hash, type TransactionReceipt, TransactionReceiptNotFoundError } from 'viem';
-import { getTransactionReceipt } from 'viem/actions';
+import type { Abi, Hash, TransactionReceipt } from 'viem';
 import { DepositSubmittedError, isSavingsError } from '../errors.js';
 import type { Api, ClientConfig, ContractCall } from '../types.js';
 import { backoff, rest } from '../wait.js';
@@ -9,6 +8,7 @@ import { addressOf, chainAccess } from './chain-access.js';
 import { callsOf } from './kinds.js';
 import { type Payment, isLastStep, isSent, depositIdOf } from './payment.js';
 import { type Progress, Run, type SendOptions } from './run.js';
+import { receiptOf } from './search.js';
 import { sendWith } from './send.js';
 import type { HashReporter } from './hash-reporter.js';
 
@@ -131,9 +131,9 @@ export async function untilSeen(
       if (isApplied && (id === undefined || !(await isPending(context.api, id)))) return 'done';
       if (id === undefined) continue;
       const { reader } = chainAccess(context.wallet, trace!.chainId, context.config);
-      await getTransactionReceipt(reader, { hash: hash! });
-    } catch (error) {
-      if (error instanceof TransactionReceiptNotFoundError) return 'sent';
+      if (!(await receiptOf(reader, hash!))) return 'sent';
+    } catch {
+      // Who cannot be reached says nothing.
     }
   }
 }

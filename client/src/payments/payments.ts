@@ -10,7 +10,7 @@ import { abiOf } from './contract-errors.js';
 import { changeChain, chainAccess } from './chain-access.js';
 import { PaymentList, signedInAccount } from './payment-list.js';
 import type { PaymentRequest } from './kinds.js';
-import { exclusively, heldBy } from './lock.js';
+import { exclusively } from './lock.js';
 import {
   type Payment,
   type PaymentStore,
@@ -50,7 +50,6 @@ export class Payments implements Observable<readonly Payment[]> {
   private readonly settling = new Set<string>();
   private readonly running = new Map<string, Running>();
   private readonly entries: PaymentList;
-  private readonly held: Set<string>;
   private readonly reporter: HashReporter;
   private readonly abi: () => Promise<Abi>;
 
@@ -61,7 +60,6 @@ export class Payments implements Observable<readonly Payment[]> {
   ) {
     this.reporter = new HashReporter(context.api);
     this.abi = abiOf(context.api);
-    this.held = heldBy(store);
     this.entries = new PaymentList(store, context.tokens, context.session);
   }
 
@@ -99,7 +97,7 @@ export class Payments implements Observable<readonly Payment[]> {
       startedAt: Date.now(),
     } as const;
     const depositId = depositIdOf(fresh);
-    const receipts = await exclusively(this.locks, this.held, lockOf(fresh), async () => {
+    const receipts = await exclusively(this.locks, this.store, lockOf(fresh), async () => {
       if (depositId !== undefined) await this.notSent(depositId, options.wallet);
       return this.run(fresh, options);
     });
@@ -118,7 +116,7 @@ export class Payments implements Observable<readonly Payment[]> {
   async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
     const known = await this.entries.find(id);
     if (!known) throw new PaymentUnknownError(id);
-    const receipts = await exclusively(this.locks, this.held, lockOf(known), async () => {
+    const receipts = await exclusively(this.locks, this.store, lockOf(known), async () => {
       // Another tab may have gone on with it until now.
       const payment = (await this.entries.find(id)) ?? known;
       return this.run((await this.sentOf(payment, options.wallet)) ?? payment, options);
@@ -163,16 +161,14 @@ export class Payments implements Observable<readonly Payment[]> {
     { signal, onChange, ...options }: ResumeOptions,
   ): Promise<TransactionReceipt[]> {
     const end = new AbortController();
-    const abort = (): void => end.abort(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
-    if (signal?.aborted) abort();
+    const ended = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
     const running: Running = { payment: from, begun: false, end };
     this.running.set(from.id, running);
     const unwatch = this.store.watch?.(() => void this.stopIfCancelled(running));
     try {
       return await carryOut(from, {
         ...options,
-        signal: end.signal,
+        signal: ended,
         api: this.context.api,
         config: await this.context.config(),
         abi: this.abi,
@@ -185,7 +181,7 @@ export class Payments implements Observable<readonly Payment[]> {
             return isCancelled ? undefined : payment;
           });
           Object.assign(running, { payment, begun: true });
-          if (!counts) end.signal.throwIfAborted();
+          if (!counts) ended.throwIfAborted();
           guarded(onChange)(payment);
           if (payment.state === 'mined' || payment.state === 'done')
             void this.settle(payment, options.wallet).catch(() => undefined);
@@ -196,7 +192,6 @@ export class Payments implements Observable<readonly Payment[]> {
           this.entries.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
       });
     } finally {
-      signal?.removeEventListener('abort', abort);
       unwatch?.();
       this.running.delete(from.id);
     }

@@ -1,4 +1,5 @@
 import {
+  type Abi,
   type Account,
   type Address,
   type Client,
@@ -13,20 +14,19 @@ import {
   parseSignature,
   recoverTypedDataAddress,
   stringToHex,
-  toFunctionSelector,
+  zeroHash,
 } from 'viem';
-import { getBlock, getCode, readContract } from 'viem/actions';
+import { getBlock, getCode, getEip712Domain, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import type { Spending } from './allowance.js';
 import { addressOf } from './chain-access.js';
 import type { Run } from './run.js';
-import { lacksMethod } from './wallet-errors.js';
+import { lacksMethod, wrapped } from './wallet-errors.js';
 
 const TOKEN = parseAbi([
   'function nonces(address owner) view returns (uint256)',
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
   'function PERMIT_TYPEHASH() view returns (bytes32)',
-  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
   'function name() view returns (string)',
   'function version() view returns (string)',
 ]);
@@ -65,8 +65,9 @@ export async function withPermit(
   const { reader, wallet } = run.chain;
   const owner = addressOf(account);
   const encode = permitted(call);
-  if (!encode || !isAddressEqual(spender, call.to as Address)) return undefined;
-  const domain = await run.within(permitDomain(run, owner, token, encode.selector, spender));
+  const selector = encode?.([0n, 0, zeroHash, zeroHash]).slice(2, 10);
+  if (!encode || !selector || !isAddressEqual(spender, call.to as Address)) return undefined;
+  const domain = await run.within(permitDomain(run, owner, token, selector, spender));
   if (!domain) return undefined;
   const args = [owner] as const;
   const nonce = await run.within(
@@ -84,7 +85,7 @@ export async function withPermit(
     // Some accounts sign in a form that only their contract understands.
     if (!isAddressEqual(await recoverTypedDataAddress({ ...typed, signature }), owner)) return undefined;
     const { r, s, yParity } = parseSignature(signature);
-    const with2612 = { ...call, data: encode.with([deadline, 27 + yParity, r, s]) };
+    const with2612 = { ...call, data: encode([deadline, 27 + yParity, r, s]) };
     await run.simulate(with2612, account);
     return with2612;
   } catch (error) {
@@ -95,37 +96,25 @@ export async function withPermit(
 }
 
 /** Errors of EIP-1193 have numbers as codes: those of the person's answer, too. */
-function isOfWallet(error: unknown): boolean {
-  for (
-    let each = error as { code?: unknown; cause?: unknown } | undefined;
-    each;
-    each = each.cause as typeof each
-  )
-    if (typeof each.code === 'number') return true;
-  return false;
-}
+const isOfWallet = (error: unknown): boolean =>
+  [...wrapped(error)].some(({ code }) => typeof code === 'number');
 
 type Signed = readonly [deadline: bigint, v: number, r: Hex, s: Hex];
 
-/** How the call is written with a permit, if it can be. */
-function permitted(call: ContractCall): { selector: Hex; with: (signed: Signed) => Hex } | undefined {
-  const abi = PERMITTED;
-  if (call.name !== 'deposit' && call.name !== 'buyTickets') return undefined;
-  const selector = call.data.slice(0, 10);
-  // Contracts of others have functions of their own.
-  if (!PAYING.some((item) => toFunctionSelector(item) === selector)) return undefined;
-  const { functionName, args } = decodeFunctionData({ abi: PAYING, data: call.data as Hex });
-  if (functionName === 'deposit')
-    return {
-      selector: toFunctionSelector(PERMITTED[0]),
-      with: (signed) =>
-        encodeFunctionData({ abi, functionName: 'depositWithPermit', args: [...args, ...signed] }),
-    };
-  return {
-    selector: toFunctionSelector(PERMITTED[1]),
-    with: (signed) =>
-      encodeFunctionData({ abi, functionName: 'buyTicketsWithPermit', args: [...args, ...signed] }),
-  };
+/** How the call is written with a permit, if it can be: contracts of others have functions of their own. */
+function permitted({ name, data }: ContractCall): ((signed: Signed) => Hex) | undefined {
+  if (name !== 'deposit' && name !== 'buyTickets') return undefined;
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: PAYING, data: data as Hex });
+    return (signed) =>
+      encodeFunctionData({
+        abi: PERMITTED as Abi,
+        functionName: `${functionName}WithPermit`,
+        args: [...args, ...signed],
+      });
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -136,51 +125,36 @@ async function permitDomain(
   { chain: { reader, chainId } }: Run,
   owner: Address,
   token: Address,
-  selector: Hex,
+  selector: string,
   spender: Address,
 ): Promise<TypedDataDomain | undefined> {
-  const read = <T>(
-    functionName: 'DOMAIN_SEPARATOR' | 'PERMIT_TYPEHASH' | 'eip712Domain' | 'name' | 'version',
-  ) =>
-    readContract(reader, { address: token, abi: TOKEN, functionName }).catch(() => undefined) as Promise<
-      T | undefined
-    >;
+  const read = (functionName: 'DOMAIN_SEPARATOR' | 'PERMIT_TYPEHASH' | 'name' | 'version') =>
+    readContract(reader, { address: token, abi: TOKEN, functionName }).catch(() => undefined);
   const [code, ownCode, separator, typeHash, described] = await Promise.all([
     getCode(reader, { address: spender }),
     getCode(reader, { address: owner }),
-    read<Hex>('DOMAIN_SEPARATOR'),
-    read<Hex>('PERMIT_TYPEHASH'),
-    read<readonly [Hex, string, string, bigint, Address, Hex]>('eip712Domain'),
+    read('DOMAIN_SEPARATOR'),
+    read('PERMIT_TYPEHASH'),
+    getEip712Domain(reader, { address: token }).catch(() => undefined),
   ]);
   // Contracts cannot sign; tokens ask the code of accounts that delegate to one (EIP-7702).
-  if (!code?.includes(selector.slice(2)) || (ownCode && ownCode !== '0x') || !separator) return undefined;
+  if (!code?.includes(selector) || (ownCode && ownCode !== '0x') || !separator) return undefined;
   if (typeHash && typeHash !== TYPE_HASH) return undefined;
-  const here = { chainId, verifyingContract: token };
-  const candidates: TypedDataDomain[] = described
-    ? [domainOf(described)]
-    : await Promise.all([read<string>('name'), read<string>('version')]).then(([name, version]) =>
-        [version, '1', '2'].map((each) => ({ name, version: each, ...here })),
-      );
+  let candidates: TypedDataDomain[];
+  if (described)
+    // EIP-5267: the bits of `fields` say which of the others count, in their order.
+    candidates = [
+      Object.fromEntries(
+        Object.entries(described.domain).filter((_, bit) => Number(described.fields) & (1 << bit)),
+      ),
+    ];
+  else {
+    const [name, version] = await Promise.all([read('name'), read('version')]);
+    candidates = [version, '1', '2'].map((each) => ({
+      ...{ name, version: each, chainId, verifyingContract: token },
+    }));
+  }
   return candidates.find((domain) => domainSeparator({ domain }) === separator);
-}
-
-/** EIP-5267: the bits of `fields` say which of the others count. */
-function domainOf([fields, name, version, chainId, verifyingContract, salt]: readonly [
-  Hex,
-  string,
-  string,
-  bigint,
-  Address,
-  Hex,
-]): TypedDataDomain {
-  const has = (bit: number): boolean => (Number(fields) & (1 << bit)) !== 0;
-  return {
-    ...(has(0) && { name }),
-    ...(has(1) && { version }),
-    ...(has(2) && { chainId: Number(chainId) }),
-    ...(has(3) && { verifyingContract }),
-    ...(has(4) && { salt }),
-  };
 }
 
 /** Of chain or clock, whichever is ahead. */

@@ -118,7 +118,7 @@ export async function sentHash(
   if (hash) {
     const receipt = await receiptOf(reader, hash);
     if (receipt) return receipt.status === 'success' ? hash : undefined;
-    if (await isKnown(reader, hash)) return hash;
+    if (await transactionOf(reader, hash)) return hash;
     if (failure && REPLACED.has(failure.code)) return undefined;
   }
   const { found } = await sameCallSince(reader, from, trace);
@@ -132,19 +132,22 @@ export async function sentHash(
   return undefined;
 }
 
-const receiptOf = (reader: Client, hash: Hash): Promise<TransactionReceipt | undefined> =>
-  getTransactionReceipt(reader, { hash }).catch((error: unknown) => {
-    if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-    return undefined;
-  });
+const unless =
+  (isMeant: (error: unknown) => boolean) =>
+  (error: unknown): undefined => {
+    if (!isMeant(error)) throw error;
+  };
 
-const isKnown = (reader: Client, hash: Hash): Promise<boolean> =>
-  getTransaction(reader, { hash }).then(
-    () => true,
-    (error: unknown) => {
-      if (!(error instanceof TransactionNotFoundError) && !lacksMethod(error)) throw error;
-      return false;
-    },
+/** undefined if the node does not have it, or not yet. */
+export const receiptOf = (reader: Client, hash: Hash): Promise<TransactionReceipt | undefined> =>
+  getTransactionReceipt(reader, { hash }).catch(
+    unless((error) => error instanceof TransactionReceiptNotFoundError),
+  );
+
+/** The same of a transaction that may be pending. Some wallets cannot say. */
+export const transactionOf = (reader: Client, hash: Hash) =>
+  getTransaction(reader, { hash }).catch(
+    unless((error) => error instanceof TransactionNotFoundError || lacksMethod(error)),
   );
 
 function referenceOf(data: Hex): [poolId?: Hex, ref?: Hex] {

@@ -1,11 +1,5 @@
-import {
-  type Address,
-  type Hash,
-  type TransactionReceipt,
-  TransactionNotFoundError,
-  TransactionReceiptNotFoundError,
-} from 'viem';
-import { getTransaction, getTransactionCount, getTransactionReceipt } from 'viem/actions';
+import type { Address, Hash, TransactionReceipt } from 'viem';
+import { getTransactionCount } from 'viem/actions';
 import {
   TransactionCancelledError,
   TransactionDroppedError,
@@ -16,8 +10,15 @@ import type { ContractCall } from '../types.js';
 import { untilAborted, wait } from '../wait.js';
 import { type ChainAccess, isContract } from './chain-access.js';
 import type { PaymentTrace } from './payment.js';
-import { type Found, depositOf, isSameCall, sameCallSince, withNonce } from './search.js';
-import { lacksMethod } from './wallet-errors.js';
+import {
+  type Found,
+  depositOf,
+  isSameCall,
+  receiptOf,
+  sameCallSince,
+  transactionOf,
+  withNonce,
+} from './search.js';
 
 const DROPPED_AFTER_MS = 120_000;
 /** Many nodes do not show what is pending; what one of them never showed gets this much more time. */
@@ -80,7 +81,7 @@ class TransactionTracker {
   /** Looks once. */
   async look(): Promise<TransactionReceipt | undefined> {
     try {
-      const receipt = await this.receipt();
+      const receipt = await receiptOf(this.chain.reader, this.hash);
       const attention = receipt ? undefined : this.chain.attention(this.tracked.from);
       await this.notice(await attention?.catch(() => undefined));
       if (receipt) return receipt;
@@ -94,18 +95,10 @@ class TransactionTracker {
     return undefined;
   }
 
-  private async receipt(): Promise<TransactionReceipt | undefined> {
-    return getTransactionReceipt(this.chain.reader, { hash: this.hash }).catch(
-      unless(TransactionReceiptNotFoundError),
-    );
-  }
-
   private async lookForOthers(): Promise<void> {
     const { reader } = this.chain;
     const { from } = this.tracked;
-    const known = await getTransaction(reader, { hash: this.hash }).catch((error: unknown) => {
-      if (!lacksMethod(error)) return unless(TransactionNotFoundError)(error);
-    });
+    const known = await transactionOf(reader, this.hash);
     if (known) {
       this.knownAt = Date.now();
       this.lookedAt = undefined;
@@ -183,9 +176,3 @@ const isFinal = (error: unknown): boolean =>
   error instanceof TransactionCancelledError ||
   error instanceof TransactionReplacedError ||
   error instanceof TransactionDroppedError;
-
-const unless =
-  (Type: new (...args: never[]) => Error) =>
-  (error: unknown): undefined => {
-    if (!(error instanceof Type)) throw error;
-  };

@@ -11,8 +11,7 @@ import type { PaymentRequest } from './payments/kinds.js';
 import { type PaymentStore, memoryPayments } from './payments/payment.js';
 import { Payments } from './payments/payments.js';
 import type { SendOptions } from './payments/run.js';
-import { Account, Lottery, Pools, Transactions } from './resources.js';
-import { Webhooks } from './webhook-resource.js';
+import { Account, Lottery, Pools, Transactions, Webhooks } from './resources.js';
 import type { paths } from './schema.js';
 import type { SessionState } from './session.js';
 import { SharedState } from './shared-state.js';
@@ -21,6 +20,7 @@ import { type TabTools, browserTabs } from './tabs.js';
 import { type TokenStore, memoryTokens } from './tokens.js';
 import { DEFAULT_RETRY, type RetryOptions, Transport } from './transport.js';
 import type * as Types from './types.js';
+import { remembered } from './wait.js';
 import type { Payer, Signer } from './wallet.js';
 
 export interface ClientOptions {
@@ -69,10 +69,14 @@ export class SavingsClient {
   readonly session: Observable<SessionState>;
   /** Whether the service answers, and whether it wants no requests for now. */
   readonly connection: Observable<ConnectionState>;
+  /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
+  readonly config = remembered(
+    async (): Promise<Types.ClientConfig> => (await this.api.GET('/config')).data!.data,
+    ({ token }) => token !== null,
+  );
   private readonly baseUrl: string;
   private readonly transport: Transport;
   private readonly shared: SharedState;
-  private knownConfig?: Promise<Types.ClientConfig>;
   private signInAgain?: () => Promise<unknown>;
   private renewal?: Promise<boolean>;
 
@@ -109,19 +113,6 @@ export class SavingsClient {
     this.account = new Account(this.api);
     this.webhooks = new Webhooks(this.api);
     this.payments = new Payments(this, payments, tabs.locks);
-  }
-
-  /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
-  async config(): Promise<Types.ClientConfig> {
-    this.knownConfig ??= this.api.GET('/config').then(({ data }) => data!.data);
-    try {
-      const config = await this.knownConfig;
-      if (config.token === null) this.knownConfig = undefined;
-      return config;
-    } catch (error) {
-      this.knownConfig = undefined;
-      throw error;
-    }
   }
 
   /** Signs in with a wallet and stores the token for later requests. */
@@ -168,61 +159,42 @@ export class SavingsClient {
     options: PayOptions & { transaction?: string; amount?: string | bigint },
   ): Promise<TransactionReceipt[]>;
   async pay(
-    request: PaymentRequest | string,
+    of: PaymentRequest | string,
     { transaction, amount, ...options }: PayOptions & { transaction?: string; amount?: string | bigint },
   ): Promise<TransactionReceipt[]> {
-    const isRequest = typeof request !== 'string';
-    return this.payments.start(
-      isRequest ? request : { kind: 'deposit', pool: request, depositId: transaction, amount },
-      options,
-    );
+    const isPool = typeof of === 'string';
+    const request = isPool ? ({ kind: 'deposit', pool: of, depositId: transaction, amount } as const) : of;
+    return this.payments.start(request, options);
   }
 
   /** @deprecated It is `pay({ kind: 'withdraw', pool, amount }, { wallet })`. */
-  async withdraw(
-    pool: string,
-    { amount, ...options }: PayOptions & { amount: string | bigint },
-  ): Promise<TransactionReceipt[]> {
+  withdraw(pool: string, { amount, ...options }: PayOptions & { amount: string | bigint }) {
     return this.pay({ kind: 'withdraw', pool, amount }, options);
   }
 
   /** @deprecated It is `pay({ kind: 'claimYield', pool }, { wallet })`. */
-  async claim(pool: string, options: PayOptions): Promise<TransactionReceipt[]> {
+  claim(pool: string, options: PayOptions) {
     return this.pay({ kind: 'claimYield', pool }, options);
   }
 
   /** @deprecated It is `pay` with the kinds `startCompounding` and `stopCompounding`. */
-  async setCompounding(
-    pool: string,
-    { enabled, ...options }: PayOptions & { enabled: boolean },
-  ): Promise<TransactionReceipt[]> {
+  setCompounding(pool: string, { enabled, ...options }: PayOptions & { enabled: boolean }) {
     return this.pay({ kind: enabled ? 'startCompounding' : 'stopCompounding', pool }, options);
   }
 
   /** @deprecated It is `pay({ kind: 'buyTickets', count }, { wallet })`. */
-  async buyTickets(count: number | bigint | string, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.pay({ kind: 'buyTickets', count: count.toString() }, options);
+  buyTickets(count: number | bigint | string, options: PayOptions) {
+    return this.pay({ kind: 'buyTickets', count: `${count}` }, options);
   }
 
   /** @deprecated It is `pay({ kind: 'claimPrize', drawId, contract }, { wallet })`. */
-  async claimPrize(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.pay({ kind: 'claimPrize', ...ofDraw(draw) }, options);
-  }
-
+  claimPrize = this.ofDraw('claimPrize');
   /** @deprecated It is `pay({ kind: 'refund', drawId, contract }, { wallet })`. */
-  async refund(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.pay({ kind: 'refund', ...ofDraw(draw) }, options);
-  }
-
+  refund = this.ofDraw('refund');
   /** @deprecated It is `pay({ kind: 'completeDraw', drawId, contract }, { wallet })`. */
-  async completeDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.pay({ kind: 'completeDraw', ...ofDraw(draw) }, options);
-  }
-
+  completeDraw = this.ofDraw('completeDraw');
   /** @deprecated It is `pay({ kind: 'cancelDraw', drawId, contract }, { wallet })`. */
-  async cancelDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
-    return this.pay({ kind: 'cancelDraw', ...ofDraw(draw) }, options);
-  }
+  cancelDraw = this.ofDraw('cancelDraw');
 
   /** What a start page shows, in one request, and the place in the stream of events that follows it. */
   start(options?: Types.RequestOptions): Promise<Types.Start> {
@@ -262,6 +234,9 @@ export class SavingsClient {
       .finally(() => (this.renewal = undefined));
     return this.renewal;
   }
-}
 
-const ofDraw = ({ drawId, contract }: DrawToCall) => ({ drawId: Number(drawId), contract });
+  private ofDraw(kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw') {
+    return ({ drawId, contract }: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> =>
+      this.pay({ kind, drawId: Number(drawId), contract }, options);
+  }
+}

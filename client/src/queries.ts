@@ -22,10 +22,6 @@ const NAME = 'pooled-savings';
 /** Events of one block come one after the other, and each read would end the one before it. */
 const TOGETHER_MS = 150;
 
-const next = ({ next }: Page<unknown>): string | undefined => next ?? undefined;
-const nextPage = ({ pagination }: Page<unknown>): number | undefined =>
-  pagination && pagination.page < pagination.pages ? pagination.page + 1 : undefined;
-
 /**
  * Options of TanStack Query for each read: `useQuery(savingsQueries(client).pool(id))`, and `useInfiniteQuery` for lists,
  * whose pages are fetched as needed. Keys contain the account that is signed in, and reads fail once it is another one:
@@ -50,57 +46,49 @@ export function savingsQueries(client: SavingsClient) {
   };
   const one = <T>(key: Key, read: (options: ReadOptions) => Promise<T>) =>
     own(key, ({ signal }: ReadOptions) => read({ signal }));
-  const byCursor = <T>(
-    key: Key,
-    read: (after: string | undefined, options: ReadOptions) => Promise<Page<T>>,
-  ) => ({
-    ...own(key, ({ pageParam, signal }: ReadOptions & { pageParam: string | undefined }) =>
-      read(pageParam, { signal }),
-    ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: next,
-  });
-  const byPage = <T>(key: Key, read: (page: number, options: ReadOptions) => Promise<Page<T>>) => ({
-    ...own(key, ({ pageParam, signal }: ReadOptions & { pageParam: number }) => read(pageParam, { signal })),
-    initialPageParam: 1,
-    getNextPageParam: nextPage,
-  });
+  const ofId =
+    <T>(key: (id: string) => Key, read: (id: string, options: ReadOptions) => Promise<T>) =>
+    (id: string) =>
+      one(key(id), (options) => read(id, options));
+  const paged =
+    <Param>(name: string, first: Param, nextOf: (page: Page<unknown>) => Param | undefined) =>
+    <Query, T>(key: Key, list: (query: Query, options: ReadOptions) => Promise<Page<T>>) =>
+    (query?: Omit<Query, 'page' | 'after'>) => ({
+      ...own([...key, query ?? {}], ({ pageParam, signal }: ReadOptions & { pageParam: Param }) =>
+        list({ ...query, [name]: pageParam } as Query, { signal }),
+      ),
+      initialPageParam: first,
+      getNextPageParam: nextOf,
+    });
+  const byCursor = paged<string | undefined>('after', undefined, ({ next }) => next ?? undefined);
+  const byPage = paged('page', 1, ({ pagination }) =>
+    pagination && pagination.page < pagination.pages ? pagination.page + 1 : undefined,
+  );
   return {
     config: () => one(['config'], () => client.config()),
-    pools: (query: Omit<Types.PoolsQuery, 'page' | 'after'> = {}) =>
-      byCursor(['pools', 'list', query], (after, options) => pools.list({ ...query, after }, options)),
-    pool: (id: string) => one(['pools', id], (options) => pools.get(id, options)),
-    yieldReport: (id: string) => one(['pools', id, 'yield'], (options) => pools.yieldReport(id, options)),
-    rounds: (id: string) => one(['pools', id, 'rounds'], (options) => pools.rounds(id, options)),
-    position: (id: string) => one(['pools', id, 'position'], (options) => pools.position(id, options)),
-    transactions: (query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {}) =>
-      byCursor(['transactions', query], (after, options) => transactions.list({ ...query, after }, options)),
-    transaction: (id: string) => one(['transactions', id], (options) => transactions.byId(id, options)),
-    transactionOf: (hash: string) =>
-      one(['transactions', hash], (options) => transactions.byHash(hash, options)),
-    draw: () => one(['lottery', 'current'], (options) => lottery.current(options)),
-    winners: (query: Omit<Types.WinnersQuery, 'page' | 'after'> = {}) =>
-      byCursor(['lottery', 'winners', query], (after, options) =>
-        lottery.winners({ ...query, after }, options),
-      ),
-    drawEntries: (query: Omit<Types.DrawEntriesQuery, 'page'> = {}) =>
-      byPage(['lottery', 'mine', query], (page, options) => lottery.mine({ ...query, page }, options)),
-    start: () => one(['account', 'start'], (options) => account.start(options)),
-    me: () => one(['account', 'me'], (options) => account.me(options)),
-    positions: (query: Omit<Types.PositionsQuery, 'page'> = {}) =>
-      byPage(['account', 'positions', query], (page, options) =>
-        account.positions({ ...query, page }, options),
-      ),
-    analytics: () => one(['account', 'analytics'], (options) => account.analytics(options)),
+    pools: byCursor(['pools', 'list'], pools.list),
+    pool: ofId((id) => ['pools', id], pools.get),
+    yieldReport: ofId((id) => ['pools', id, 'yield'], pools.yieldReport),
+    rounds: ofId((id) => ['pools', id, 'rounds'], pools.rounds),
+    position: ofId((id) => ['pools', id, 'position'], pools.position),
+    transactions: byCursor(['transactions'], transactions.list),
+    transaction: ofId((id) => ['transactions', id], transactions.byId),
+    transactionOf: ofId((hash) => ['transactions', hash], transactions.byHash),
+    draw: () => one(['lottery', 'current'], lottery.current),
+    winners: byCursor(['lottery', 'winners'], lottery.winners),
+    drawEntries: byPage(['lottery', 'mine'], lottery.mine),
+    start: () => one(['account', 'start'], account.start),
+    me: () => one(['account', 'me'], account.me),
+    positions: byPage(['account', 'positions'], account.positions),
+    analytics: () => one(['account', 'analytics'], account.analytics),
     /** What everyone may see, where the operator shows it. */
     totals: () => one(['totals'], async (options) => (await api.GET('/analytics/pools', options)).data!.data),
-    webhooks: (query: Omit<Types.WebhooksQuery, 'page'> = {}) =>
-      byPage(['webhooks', 'list', query], (page, options) => webhooks.list({ ...query, page }, options)),
-    webhook: (id: string) => one(['webhooks', id], (options) => webhooks.get(id, options)),
-    deliveries: (id: string, query: Omit<Types.DeliveriesQuery, 'page'> = {}) =>
-      byPage(['webhooks', id, 'deliveries', query], (page, options) =>
-        webhooks.deliveries(id, { ...query, page }, options),
-      ),
+    webhooks: byPage(['webhooks', 'list'], webhooks.list),
+    webhook: ofId((id) => ['webhooks', id], webhooks.get),
+    deliveries: (id: string, query?: Omit<Types.DeliveriesQuery, 'page'>) =>
+      byPage(['webhooks', id, 'deliveries'], (of: Types.DeliveriesQuery, options) =>
+        webhooks.deliveries(id, of, options),
+      )(query),
   };
 }
 

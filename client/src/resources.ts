@@ -1,6 +1,6 @@
 import { DepositExpiredError, isSavingsError } from './errors.js';
-import { byCursors, byPages } from './pages.js';
 import { randomKey } from './random.js';
+import { Resource, byCursors, byPages } from './resource.js';
 import type * as Types from './types.js';
 import type { Api, Page, RequestOptions } from './types.js';
 import { wait } from './wait.js';
@@ -14,40 +14,20 @@ export interface CreateOptions extends RequestOptions {
   idempotencyKey?: string;
 }
 
+const at = (id: string): { path: { id: string } } => ({ path: { id } });
+
 /** Pools that the caller owns or is a member of. */
-export class Pools {
-  constructor(private readonly api: Api) {}
-
+export class Pools extends Resource {
   /** A page, newest pools first. */
-  async list(query: Types.PoolsQuery = {}, { signal }: RequestOptions = {}): Promise<Page<Types.PoolItem>> {
-    return (await this.api.GET('/pools', { params: { query }, signal })).data!;
-  }
-
+  readonly list = this.listOf('/pools');
   /** All of them; pages are fetched as needed. */
-  all(
-    query: Omit<Types.PoolsQuery, 'page' | 'after'> = {},
-    options?: RequestOptions,
-  ): AsyncGenerator<Types.PoolItem> {
-    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
-  }
-
-  async get(id: string, { signal }: RequestOptions = {}): Promise<Types.PoolDetail> {
-    return (await this.api.GET('/pools/{id}', { params: { path: { id } }, signal })).data!.data;
-  }
-
-  async yieldReport(id: string, { signal }: RequestOptions = {}): Promise<Types.YieldReport> {
-    return (await this.api.GET('/pools/{id}/yield', { params: { path: { id } }, signal })).data!.data;
-  }
-
+  readonly all = byCursors(this.list);
+  readonly get = this.one('/pools/{id}');
+  readonly yieldReport = this.one('/pools/{id}/yield');
   /** The savings circle of a rotating pool, the caller's place in it, and what the caller can do. */
-  async rounds(id: string, { signal }: RequestOptions = {}): Promise<Types.PoolRounds> {
-    return (await this.api.GET('/pools/{id}/rounds', { params: { path: { id } }, signal })).data!.data;
-  }
-
+  readonly rounds = this.one('/pools/{id}/rounds');
   /** The caller's position in the pool. */
-  async position(id: string, { signal }: RequestOptions = {}): Promise<Types.Position> {
-    return (await this.api.GET('/pools/{id}/position', { params: { path: { id } }, signal })).data!.data;
-  }
+  readonly position = this.one('/pools/{id}/position');
 
   /**
    * Creates one pool, however many attempts it takes to get the answer. `depositId` is the deposit to pay. If the
@@ -68,49 +48,39 @@ export class Pools {
 
   /**
    * Says whether the yield of a pool of the caller's is to be paid in again. `compounding` of the answer is whether the
-   * wallet has enabled it at the contract: `setCompounding` does.
+   * wallet has enabled it at the contract: paying `startCompounding` does.
    */
   async update(
     id: string,
     body: Types.PoolChanges,
     { signal }: RequestOptions = {},
   ): Promise<Types.UpdatedPool> {
-    return (await this.api.PATCH('/pools/{id}', { params: { path: { id } }, body, signal })).data!.data;
+    return (await this.api.PATCH('/pools/{id}', { params: at(id), body, signal })).data!.data;
   }
 
   /** Ends the caller's membership. */
   async leave(id: string, { signal }: RequestOptions = {}): Promise<void> {
-    await this.api.DELETE('/pools/{id}/membership', { params: { path: { id } }, signal });
+    await this.api.DELETE('/pools/{id}/membership', { params: at(id), signal });
   }
 }
 
 /** Deposits, withdrawals and claims that the caller may read. */
-export class Transactions {
-  constructor(
-    private readonly api: Api,
-    /** Called with what the service has seen on the chain. */
-    private readonly onConfirmed?: (id: string) => unknown,
-  ) {}
-
+export class Transactions extends Resource {
   /** A page, newest first. */
-  async list(
-    query: Types.TransactionsQuery = {},
-    { signal }: RequestOptions = {},
-  ): Promise<Page<Types.Transaction>> {
-    return (await this.api.GET('/transactions', { params: { query }, signal })).data!;
-  }
-
+  readonly list = this.listOf('/transactions');
   /** All of them; pages are fetched as needed. */
-  all(
-    query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {},
-    options?: RequestOptions,
-  ): AsyncGenerator<Types.Transaction> {
-    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
-  }
-
+  readonly all = byCursors(this.list);
   /** By its id, which exists before the transaction is on the chain. */
-  async byId(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
-    return (await this.api.GET('/transactions/by-id/{id}', { params: { path: { id } }, signal })).data!.data;
+  readonly byId = this.one('/transactions/by-id/{id}');
+  /** By the hash of its chain transaction. */
+  readonly byHash = this.one('/transactions/{hash}');
+
+  /** @param onConfirmed called with what the service has seen on the chain */
+  constructor(
+    api: Api,
+    private readonly onConfirmed?: (id: string) => unknown,
+  ) {
+    super(api);
   }
 
   /**
@@ -128,71 +98,92 @@ export class Transactions {
       await wait(pauseMs, signal);
     }
   }
-
-  /** By the hash of its chain transaction. */
-  async byHash(hash: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
-    return (await this.api.GET('/transactions/{hash}', { params: { path: { hash } }, signal })).data!.data;
-  }
 }
 
-export class Lottery {
-  constructor(private readonly api: Api) {}
-
+export class Lottery extends Resource {
   /** The open draw. Throws `no_open_draw` while there is none. */
-  async current({ signal }: RequestOptions = {}): Promise<Types.CurrentDraw> {
-    return (await this.api.GET('/lottery/current', { signal })).data!.data;
-  }
-
-  async winners(
-    query: Types.WinnersQuery = {},
-    { signal }: RequestOptions = {},
-  ): Promise<Page<Types.Winner>> {
-    return (await this.api.GET('/lottery/winners', { params: { query }, signal })).data!;
-  }
+  readonly current = this.only('/lottery/current');
+  readonly winners = this.listOf('/lottery/winners');
+  /** The draws for which the caller has tickets. */
+  readonly mine = this.listOf('/lottery/me');
 
   allWinners(options?: RequestOptions): AsyncGenerator<Types.Winner> {
-    return byCursors((after) => this.winners({ limit: 100, after }, options));
-  }
-
-  /** The draws for which the caller has tickets. */
-  async mine(
-    query: Types.DrawEntriesQuery = {},
-    { signal }: RequestOptions = {},
-  ): Promise<Page<Types.DrawEntry>> {
-    return (await this.api.GET('/lottery/me', { params: { query }, signal })).data!;
+    return byCursors(this.winners)({}, options);
   }
 
   allMine(options?: RequestOptions): AsyncGenerator<Types.DrawEntry> {
-    return byPages((page) => this.mine({ limit: 100, page }, options));
+    return byPages(this.mine, options);
   }
 }
 
 /** The caller's figures over all pools. */
-export class Account {
-  constructor(private readonly api: Api) {}
-
+export class Account extends Resource {
   /** What a start page shows, in one request: the first page of each list, and a place in the stream of events. */
-  async start({ signal }: RequestOptions = {}): Promise<Types.Start> {
-    return (await this.api.GET('/users/me/start', { signal })).data!.data;
-  }
-
-  async me({ signal }: RequestOptions = {}): Promise<Types.Me> {
-    return (await this.api.GET('/users/me', { signal })).data!.data;
-  }
-
+  readonly start = this.only('/users/me/start');
+  readonly me = this.only('/users/me');
   /** A page of the caller's positions, newest pool first. */
-  async positions(
-    query: Types.PositionsQuery = {},
-    { signal }: RequestOptions = {},
-  ): Promise<Page<Types.Position>> {
-    return (await this.api.GET('/users/me/positions', { params: { query }, signal })).data!;
-  }
+  readonly positions = this.listOf('/users/me/positions');
+  readonly analytics = this.only('/analytics/user');
 
   allPositions(options?: RequestOptions): AsyncGenerator<Types.Position> {
-    return byPages((page) => this.positions({ limit: 100, page }, options));
+    return byPages(this.positions, options);
+  }
+}
+
+/** Servers of the caller that the service tells what happens. `verifyWebhook` is for those servers. */
+export class Webhooks extends Resource {
+  readonly list = this.listOf('/webhooks');
+  readonly get = this.one('/webhooks/{id}');
+
+  /** The only answer with the secret, by which the server knows what comes from the service. */
+  async create(body: Types.NewWebhook, { signal }: RequestOptions = {}): Promise<Types.CreatedWebhook> {
+    return (await this.api.POST('/webhooks', { body, signal })).data!.data;
   }
 
-  async analytics({ signal }: RequestOptions = {}): Promise<Types.UserAnalytics> {
-    return (await this.api.GET('/analytics/user', { signal })).data!.data;
+  /** Changes what is given. */
+  async update(
+    id: string,
+    body: Types.WebhookChanges,
+    { signal }: RequestOptions = {},
+  ): Promise<Types.Webhook> {
+    return (await this.api.PATCH('/webhooks/{id}', { params: at(id), body, signal })).data!.data;
+  }
+
+  async delete(id: string, { signal }: RequestOptions = {}): Promise<void> {
+    await this.api.DELETE('/webhooks/{id}', { params: at(id), signal });
+  }
+
+  /** A new secret. The one before signs too for a day. */
+  async rotate(id: string, { signal }: RequestOptions = {}): Promise<Types.RotatedSecret> {
+    return (await this.api.POST('/webhooks/{id}/secret', { params: at(id), signal })).data!.data;
+  }
+
+  /** Sends an event of the topic `test`, once. */
+  async test(id: string, { signal }: RequestOptions = {}): Promise<Types.Delivery> {
+    return (await this.api.POST('/webhooks/{id}/test', { params: at(id), signal })).data!.data;
+  }
+
+  /** Asks the server again whether it wants the events. */
+  async challenge(id: string, { signal }: RequestOptions = {}): Promise<Types.Webhook> {
+    return (await this.api.POST('/webhooks/{id}/challenge', { params: at(id), signal })).data!.data;
+  }
+
+  /** A page of what was and will be sent, that of the newest event first. */
+  deliveries(
+    id: string,
+    query?: Types.DeliveriesQuery,
+    options?: RequestOptions,
+  ): Promise<Page<Types.Delivery>> {
+    return this.listOf('/webhooks/{id}/deliveries', id)(query, options);
+  }
+
+  allDeliveries(id: string, options?: RequestOptions): AsyncGenerator<Types.Delivery> {
+    return byPages(this.listOf('/webhooks/{id}/deliveries', id), options);
+  }
+
+  /** Sends a delivery again, at once. */
+  async retry(id: string, delivery: string, { signal }: RequestOptions = {}): Promise<Types.Delivery> {
+    const params = { path: { id, delivery } };
+    return (await this.api.POST('/webhooks/{id}/deliveries/{delivery}/retry', { params, signal })).data!.data;
   }
 }

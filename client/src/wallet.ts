@@ -1,5 +1,11 @@
-import { type Address, type EIP1193Provider, createWalletClient, custom, getAddress } from 'viem';
-import type { WalletClient } from 'viem';
+import {
+  type Address,
+  type EIP1193Provider,
+  type WalletClient,
+  createWalletClient,
+  custom,
+  getAddress,
+} from 'viem';
 
 /** An account that signs by itself, such as the result of viem's `privateKeyToAccount`. */
 export interface SigningAccount {
@@ -19,12 +25,9 @@ export const isWalletClient = (wallet: Signer): wallet is WalletClient => 'sendT
 const isAccount = (wallet: Signer): wallet is SigningAccount =>
   'signMessage' in wallet && 'address' in wallet;
 
-/** Returns a viem wallet client for a payer. A browser wallet is asked to connect an account to this page. */
-export async function walletClientOf(wallet: Payer): Promise<WalletClient> {
-  if (isWalletClient(wallet)) return wallet;
-  const [account] = await wallet.request({ method: 'eth_requestAccounts' });
-  return createWalletClient({ account, transport: custom(wallet) });
-}
+/** A viem wallet client. Without retries: a request of which the outcome is unknown may have asked the person already. */
+export const walletClientOf = (wallet: Payer): WalletClient =>
+  isWalletClient(wallet) ? wallet : createWalletClient({ transport: custom(wallet, { retryCount: 0 }) });
 
 /** The signing address with its EIP-55 checksum, the function that signs, and the wallet's chain if it has one. */
 export async function signerOf(wallet: Signer): Promise<{
@@ -38,7 +41,8 @@ export async function signerOf(wallet: Signer): Promise<{
       chainId: () => Promise.resolve(undefined),
       sign: (message) => wallet.signMessage({ message }),
     };
-  const client = await walletClientOf(wallet);
+  const client = walletClientOf(wallet);
+  // A browser wallet is asked to connect an account to this page.
   const account = client.account ?? (await client.requestAddresses())[0];
   return {
     address: getAddress(typeof account === 'string' ? account : account.address),

@@ -102,14 +102,15 @@ async function batchHashes(
   };
   // A node that cannot be reached says nothing.
   if (!wallet) return byEvent().catch(() => undefined);
-  const asked = { method: 'wallet_getCallsStatus', params: [trace.batch!] };
-  const answer = (await wallet.request(asked as never, { retryCount: 0 }).catch(
-    // Only an answer ends it: a wallet that cannot be reached says nothing.
-    (error: unknown) => (isUnknownBatch(error) ? undefined : { status: 100 }),
-  )) as CallsStatus | undefined;
+  const asked = { method: 'wallet_getCallsStatus', params: [trace.batch] };
+  const { request } = wallet as { request: (of: object, options: object) => Promise<unknown> };
+  // Only an answer ends it: a wallet that cannot be reached says nothing.
+  const answer = await request(asked, { retryCount: 0 }).catch((error: unknown) =>
+    isUnknownBatch(error) ? undefined : { status: 100 },
+  );
   // Wallets forget, and another one never knew.
   if (!answer) return (await byEvent().catch(() => undefined)) ?? 'unknown';
-  const { status, receipts = [] } = answer;
+  const { status, receipts = [] } = answer as CallsStatus;
   const hashes = receipts.map(({ transactionHash }) => transactionHash);
   if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);
   if (status >= 400) throw new TransactionDroppedError(call.name, trace.batch as Hash);

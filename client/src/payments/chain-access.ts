@@ -4,7 +4,6 @@ import {
   type Client,
   type WalletClient,
   createClient,
-  createWalletClient,
   custom,
   getAddress,
   http,
@@ -13,7 +12,7 @@ import {
 import { addChain, getCode, switchChain } from 'viem/actions';
 import { AccountMismatchError, WrongChainError } from '../errors.js';
 import type { ClientConfig } from '../types.js';
-import { type Payer, isWalletClient } from '../wallet.js';
+import { type Payer, walletClientOf } from '../wallet.js';
 import { isUnknownChain, lacksMethod } from './wallet-errors.js';
 
 /** A payment's wallet, and how it reads the chain. */
@@ -30,10 +29,7 @@ const POLLING_MS = 2_000;
 
 /** Does not ask the wallet for anything yet. */
 export function chainAccess(wallet: Payer | undefined, chainId: number, config?: ClientConfig): ChainAccess {
-  // Without retries: a request of which the outcome is unknown may have asked the person already.
-  const client =
-    wallet &&
-    (isWalletClient(wallet) ? wallet : createWalletClient({ transport: custom(wallet, { retryCount: 0 }) }));
+  const client = wallet && walletClientOf(wallet);
   const url = config && (config.rpcUrl ?? config.chain?.rpcUrls[0]);
   const node = url === undefined ? undefined : createClient({ transport: http(url) });
   const request = async (asked: { method: string; params?: unknown }): Promise<unknown> => {

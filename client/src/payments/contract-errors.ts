@@ -1,6 +1,7 @@
 import { type Abi, type Hex, decodeErrorResult, isHex, parseAbi } from 'viem';
 import { ContractError } from '../errors.js';
 import type { Api } from '../types.js';
+import { remembered } from '../wait.js';
 import { texts, wrapped } from './wallet-errors.js';
 
 /** What tokens and OpenZeppelin's contracts refuse with (ERC-6093), beside the errors of the service's ABI. */
@@ -47,15 +48,5 @@ function* revertData(error: unknown): Generator<Hex> {
 }
 
 /** The service's ABI, asked for once, and only where an error needs it. */
-export function abiOf(api: Api): () => Promise<Abi> {
-  let known: Promise<Abi> | undefined;
-  return async () => {
-    known ??= api.GET('/config/abi').then(({ data }) => Object.values(data!.data).flat() as unknown as Abi);
-    try {
-      return await known;
-    } catch {
-      known = undefined;
-      return [];
-    }
-  };
-}
+export const abiOf = (api: Api): (() => Promise<Abi>) =>
+  remembered(async () => Object.values((await api.GET('/config/abi')).data!.data).flat() as unknown as Abi);

@@ -38,34 +38,24 @@ export class HashReporter {
 
   private tell(id: string, request: () => Promise<unknown>): Promise<boolean> {
     const before = this.newest.get(id);
-    const telling: Promise<boolean> = this.untilKnown(
-      request,
-      () => this.newest.get(id) === telling,
-      before,
-    ).finally(() => {
-      if (this.newest.get(id) === telling) this.newest.delete(id);
-    });
+    const isNewest = (): boolean => this.newest.get(id) === telling;
+    const untilKnown = async (): Promise<boolean> => {
+      // In their order: the last report holds.
+      await before;
+      for (let attempt = 1; isNewest(); attempt++) {
+        try {
+          await request();
+          return true;
+        } catch (error) {
+          if (isRefusal(error)) return false;
+        }
+        await rest(backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS));
+      }
+      return false;
+    };
+    const telling = untilKnown().finally(() => isNewest() && this.newest.delete(id));
     this.newest.set(id, telling);
     return telling;
-  }
-
-  private async untilKnown(
-    request: () => Promise<unknown>,
-    isNewest: () => boolean,
-    before: Promise<boolean> | undefined,
-  ): Promise<boolean> {
-    // In their order: the last report holds.
-    await before;
-    for (let attempt = 1; isNewest(); attempt++) {
-      try {
-        await request();
-        return true;
-      } catch (error) {
-        if (isRefusal(error)) return false;
-      }
-      await rest(backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS));
-    }
-    return false;
   }
 }
 

@@ -44,6 +44,7 @@ const kind = <Path extends CallPath, Fields>(
   params: (fields: Fields) => ParamsOf<Path>,
 ): Kind<Path, Fields> => ({ path, params });
 const inPool = ({ pool: id }: OfPool) => ({ path: { id } });
+const compounding = (enabled: 'true' | 'false') => (of: OfPool) => ({ ...inPool(of), query: { enabled } });
 const payingIn = ({ pool: id, depositId, transaction = depositId }: OfDeposit) => ({
   path: { id },
   query: { transaction },
@@ -55,13 +56,10 @@ const inDraw = ({ drawId, contract }: OfDraw) => ({ query: { drawId, contract } 
  * needs. Everything else follows from here. A call that the service has and this table lacks does not compile.
  */
 const KINDS = {
-  deposit: kind(
-    '/pools/{id}/calls/deposit',
-    ({ pool: id, depositId, transaction = depositId, amount }: OfDeposit & { readonly amount?: Units }) => ({
-      path: { id },
-      query: { transaction, amount: amount?.toString() },
-    }),
-  ),
+  deposit: kind('/pools/{id}/calls/deposit', (of: OfDeposit & { readonly amount?: Units }) => ({
+    path: { id: of.pool },
+    query: { ...payingIn(of).query, amount: of.amount?.toString() },
+  })),
   withdraw: kind(
     '/pools/{id}/calls/withdraw',
     ({ pool: id, amount }: OfPool & { readonly amount: Units }) => ({
@@ -71,14 +69,8 @@ const KINDS = {
   ),
   claimYield: kind('/pools/{id}/calls/claim', inPool),
   /** Whether the wallet's yield in the pool is to be paid in again. */
-  startCompounding: kind('/pools/{id}/calls/compounding', (of: OfPool) => ({
-    ...inPool(of),
-    query: { enabled: 'true' } as const,
-  })),
-  stopCompounding: kind('/pools/{id}/calls/compounding', (of: OfPool) => ({
-    ...inPool(of),
-    query: { enabled: 'false' } as const,
-  })),
+  startCompounding: kind('/pools/{id}/calls/compounding', compounding('true')),
+  stopCompounding: kind('/pools/{id}/calls/compounding', compounding('false')),
   openCircle: kind(
     '/pools/{id}/calls/open',
     ({ pool: id, contribution, collateral, members, period, joinBy }: Circle) => ({

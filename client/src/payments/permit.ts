@@ -1,5 +1,4 @@
 import {
-  type Abi,
   type Account,
   type Address,
   type Client,
@@ -108,7 +107,7 @@ function permitted({ name, data }: ContractCall): ((signed: Signed) => Hex) | un
     const { functionName, args } = decodeFunctionData({ abi: PAYING, data: data as Hex });
     return (signed) =>
       encodeFunctionData({
-        abi: PERMITTED as Abi,
+        abi: PERMITTED,
         functionName: `${functionName}WithPermit`,
         args: [...args, ...signed],
       });

@@ -145,7 +145,11 @@ export class Run {
       );
     } catch (error) {
       if (this.options.signal?.aborted) throw error;
-      const known = contractErrorOf(call.name, error, (await this.options.abi?.()) ?? []);
+      const known = contractErrorOf(
+        call.name,
+        error,
+        (await this.options.abi?.().catch(() => undefined)) ?? [],
+      );
       if (known) throw known;
       if (isRevert(error)) throw new ContractError(call.name, 'UnknownError', {}, error);
     }

@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { v7 as uuidv7 } from 'uuid';
 import { valuesOf } from '#platform/postgres/statement';
 import { USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import { LIST_POOLS } from '#features/pools/pools.sql';
@@ -48,17 +47,6 @@ it('follow what happens to pools: made, emptied, filled again, taken back, with 
   expect(await seen()).toEqual([2, 1, 1, '70', 1.5]);
   await app.sql('DELETE FROM yield_accruals WHERE pool_id = $1', [poolId]);
   expect(await seen()).toEqual([2, 1, 1, '0', 0]);
-});
-
-it('pools that others than POST /pools insert and delete are counted', async () => {
-  const id = uuidv7();
-  await app.sql(
-    `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-     VALUES ($1, 'lottery', $2, $3, now(), now())`,
-    [id, owner.user.id, CONTRACTS.lottery],
-  );
-  expect(await differences(app)).toEqual([]);
-  await app.sql('DELETE FROM pools WHERE id = $1', [id]);
 });
 
 describe('locks', () => {

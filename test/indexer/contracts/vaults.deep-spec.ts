@@ -215,21 +215,13 @@ describe.each([
   const ANY = 'WHERE ctid = (SELECT max(ctid) FROM share_holdings)';
   it('name each wrong holding, and repair it from the events', async () => {
     const before = await bench.state();
-    const nobody = (digits: string): string => `'0x${digits.repeat(20)}'`;
-    const changes: [kinds: string[], change: string][] = [
-      [['shares'], `UPDATE share_holdings SET shares = shares + 1 ${ANY}`],
-      [['cost'], `UPDATE share_holdings SET cost = cost + 1 ${ANY}`],
-      [['shares', 'cost'], `UPDATE share_holdings SET vault = ${nobody('ee')} ${ANY}`],
-      [['shares', 'cost'], `UPDATE share_holdings SET account = ${nobody('ee')} ${ANY}`],
-      [['shares', 'cost'], `DELETE FROM share_holdings ${ANY}`],
-      [
-        ['shares', 'cost'],
-        `INSERT INTO share_holdings SELECT vault, ${nobody('ab')}, 0, 0 FROM share_holdings LIMIT 1`,
-      ],
-    ];
-    for (const [columns, change] of changes) {
+    const changes = ['shares', 'cost'].map(
+      (column) => `UPDATE share_holdings SET ${column} = ${column} + 1 ${ANY}`,
+    );
+    for (const [i, change] of [...changes, `DELETE FROM share_holdings ${ANY}`].entries()) {
       await bench.sql(change);
       const found = (await operators.verified(true)) as { kind: string }[];
+      const columns = i === 2 ? ['shares', 'cost'] : [['shares', 'cost'][i]];
       expect([change, found.map(({ kind }) => kind)]).toEqual([
         change,
         expect.arrayContaining(columns.map((column) => `share_holdings.${column}`)),
@@ -237,7 +229,7 @@ describe.each([
       expect(await bench.state()).toEqual(before);
     }
     // The leader finds the first one too, by the events and by the vault.
-    await bench.sql(changes[0][1]);
+    await bench.sql(changes[0]);
     expect(await continuously()).toEqual(expect.arrayContaining(['share_holdings.shares', 'chain.shares']));
     await operators.verified(true);
     expect(await bench.state()).toEqual(before);

@@ -100,14 +100,6 @@ describe('the history of a chain is read', () => {
     expect(bench.output.slice(mark)).not.toContain('is not believed');
   });
 
-  it('from three endpoints of which one leaves events out', async () => {
-    const mark = bench.output.length;
-    bench.node.faults = { maxRange: 50, logs: (logs) => logs.filter((_, i) => i !== 1) };
-    await bench.indexer();
-    await bench.converged();
-    expect(bench.output.slice(mark)).toContain('is not believed');
-  });
-
   it('while the head changes', async () => {
     all({ maxRange: 5 });
     await bench.indexer(first());

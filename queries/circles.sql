@@ -13,11 +13,14 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
 (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
    SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AS "isCurrent",
-    c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = ($1::text) AS "isOrganiser",
-    m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
-    coalesce(m.won - m.paid_out, 0)::text AS payout, coalesce(CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END, 0)::text AS refund,
-    coalesce(last.time > c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
-    coalesce(r.paid_count = c.places, false) AS "allPaid", coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
+    c.circle_id AS "circleId", c.contribution::text, c.collateral::text,
+    json_build_object('join', CASE WHEN m.account IS NULL THEN 'forbidden' WHEN m.joined_at IS NOT NULL THEN 'already_done'
+  WHEN c.state <> 'JOINING' THEN 'wrong_circle_state' WHEN last.time > c.join_by THEN 'too_late' END, 'contribute', CASE WHEN m.account IS NULL THEN 'forbidden' WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+  WHEN m.paid > 0 THEN 'already_done' WHEN last.time >= c.round_end THEN 'too_late' END, 'payout', CASE WHEN coalesce(m.won - m.paid_out, 0) = 0 THEN 'nothing_in_circle' END, 'refund', CASE WHEN c.state NOT IN ('COMPLETED', 'CANCELLED') THEN 'wrong_circle_state'
+  WHEN coalesce(CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END, 0) = 0 THEN 'nothing_in_circle' END, 'endRound', CASE WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+  WHEN r.paid_count = c.places OR last.time >= c.round_end THEN NULL ELSE 'too_early' END, 'cancel', CASE WHEN c.state <> 'JOINING' THEN 'wrong_circle_state'
+  WHEN c.organiser = ($1::text) OR last.time > c.join_by THEN NULL ELSE 'too_early' END) AS refusals,
+    coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
     t.account, t.status, t.amount::text, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
@@ -54,7 +57,12 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
 'paid', m.paid > 0, 'missed', m.missed, 'payout', (m.won - m.paid_out)::text, 'refund', (CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END)::text,
 'received', (m.paid_out + m.refunded)::text) END,
     'can', array_remove(ARRAY[CASE WHEN c.circle_id IS NULL AND u.address = ($1::text) AND
-coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) THEN 'open' END, CASE WHEN c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by THEN 'join' END, CASE WHEN c.state = 'RUNNING' AND m.paid = 0 AND last.time < c.round_end THEN 'contribute' END, CASE WHEN m.won - m.paid_out > 0 THEN 'payout' END, CASE WHEN CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END > 0 THEN 'refund' END, CASE WHEN c.state = 'RUNNING' AND (r.paid_count = c.places OR last.time >= c.round_end) THEN 'endRound' END, CASE WHEN c.state = 'JOINING' AND (c.organiser = ($1::text) OR last.time > c.join_by) THEN 'cancel' END], NULL))::text END AS data
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) THEN 'open' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN m.account IS NULL THEN 'forbidden' WHEN m.joined_at IS NOT NULL THEN 'already_done'
+  WHEN c.state <> 'JOINING' THEN 'wrong_circle_state' WHEN last.time > c.join_by THEN 'too_late' END IS NULL THEN 'join' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN m.account IS NULL THEN 'forbidden' WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+  WHEN m.paid > 0 THEN 'already_done' WHEN last.time >= c.round_end THEN 'too_late' END IS NULL THEN 'contribute' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN coalesce(m.won - m.paid_out, 0) = 0 THEN 'nothing_in_circle' END IS NULL THEN 'payout' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN c.state NOT IN ('COMPLETED', 'CANCELLED') THEN 'wrong_circle_state'
+  WHEN coalesce(CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END, 0) = 0 THEN 'nothing_in_circle' END IS NULL THEN 'refund' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+  WHEN r.paid_count = c.places OR last.time >= c.round_end THEN NULL ELSE 'too_early' END IS NULL THEN 'endRound' END, CASE WHEN c.circle_id IS NOT NULL AND CASE WHEN c.state <> 'JOINING' THEN 'wrong_circle_state'
+  WHEN c.organiser = ($1::text) OR last.time > c.join_by THEN NULL ELSE 'too_early' END IS NULL THEN 'cancel' END], NULL))::text END AS data
   FROM pools p JOIN users u ON u.id = p.owner_id
 LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
 LEFT JOIN circle_rounds r ON r.contract = c.contract AND r.circle_id = c.circle_id AND r.round = c.rounds_ended

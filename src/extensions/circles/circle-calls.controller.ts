@@ -79,7 +79,7 @@ export class CircleCallsController {
     errors: [401, 403, 404, 'no_circle', 'nothing_in_circle', 'chain_unknown'],
   })
   payout(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
-    return this.calls.call('claimPayout', user, id);
+    return this.calls.call('payout', user, id);
   }
 
   @Get('refund')
@@ -90,7 +90,7 @@ export class CircleCallsController {
     errors: [401, 403, 404, 'no_circle', 'wrong_circle_state', 'nothing_in_circle', 'chain_unknown'],
   })
   refund(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
-    return this.calls.call('claimRefund', user, id);
+    return this.calls.call('refund', user, id);
   }
 
   @Get('endRound')
@@ -112,6 +112,6 @@ export class CircleCallsController {
     errors: [401, 403, 404, 'no_circle', 'wrong_circle_state', 'too_early', 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
-    return this.calls.call('cancelCircle', user, id);
+    return this.calls.call('cancel', user, id);
   }
 }

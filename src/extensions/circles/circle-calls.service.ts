@@ -8,41 +8,16 @@ import type { ContractCalls } from '#extensions/payments/calls.dto';
 import { type CircleCall, approve, ofCircle, openCircle } from '#extensions/payments/contract-calls';
 import { amountDue, calls, chainIdOf } from '#extensions/payments/on-chain';
 import type { OpenCircleQuery } from './circle-calls.dto';
-import { CIRCLE_TO_CALL, type CircleToCall } from './circles.sql';
+import { CIRCLE_TO_CALL, type CircleAction, type CircleToCall } from './circles.sql';
 
-type Refusal =
-  'wrong_circle_state' | 'already_done' | 'too_early' | 'too_late' | 'nothing_in_circle' | 'forbidden';
-
-/**
- * Why the contract would refuse the call in the block after the last one that was read. Asked only while the ledger is at
- * the head: otherwise the chain decides.
- */
-const REFUSALS: Record<CircleCall, (circle: CircleToCall) => Refusal | undefined> = {
-  join: ({ state, isMember, joined, joinEnded }) => {
-    if (!isMember) return 'forbidden';
-    if (joined) return 'already_done';
-    if (state !== 'JOINING') return 'wrong_circle_state';
-    return joinEnded ? 'too_late' : undefined;
-  },
-  contribute: ({ state, isMember, paid, roundOver }) => {
-    if (!isMember) return 'forbidden';
-    if (state !== 'RUNNING') return 'wrong_circle_state';
-    if (paid) return 'already_done';
-    return roundOver ? 'too_late' : undefined;
-  },
-  endRound: ({ state, allPaid, roundOver }) => {
-    if (state !== 'RUNNING') return 'wrong_circle_state';
-    return allPaid || roundOver ? undefined : 'too_early';
-  },
-  claimPayout: ({ payout }) => (payout === '0' ? 'nothing_in_circle' : undefined),
-  claimRefund: ({ state, refund }) => {
-    if (state !== 'COMPLETED' && state !== 'CANCELLED') return 'wrong_circle_state';
-    return refund === '0' ? 'nothing_in_circle' : undefined;
-  },
-  cancelCircle: ({ state, isOrganiser, joinEnded }) => {
-    if (state !== 'JOINING') return 'wrong_circle_state';
-    return isOrganiser || joinEnded ? undefined : 'too_early';
-  },
+/** What the contract calls each. */
+const FUNCTIONS: Record<CircleAction, CircleCall> = {
+  join: 'join',
+  contribute: 'contribute',
+  payout: 'claimPayout',
+  refund: 'claimRefund',
+  endRound: 'endRound',
+  cancel: 'cancelCircle',
 };
 
 const MAX_CIRCLE_AMOUNT = 2n ** 128n - 1n;
@@ -89,7 +64,7 @@ export class CircleCallsService {
    * member; 409 if the contract would refuse; 503 while the chain is unknown
    */
   async call(
-    name: CircleCall,
+    name: CircleAction,
     caller: AuthenticatedUser,
     id: string,
     transaction?: string,
@@ -98,14 +73,15 @@ export class CircleCallsService {
     const circle = await this.find(caller, id, transaction);
     if (circle.circleId === null) throw namedError('no_circle');
     const chainId = chainIdOf(circle);
-    const refusal = circle.isCurrent ? REFUSALS[name](circle) : undefined;
+    // Behind the head the chain decides.
+    const refusal = circle.isCurrent && circle.refusals[name];
     if (refusal) throw namedError(refusal);
     const due = BigInt(
       (name === 'join' ? circle.collateral : name === 'contribute' && circle.contribution) || 0,
     );
     if (transaction !== undefined && amountDue(circle, caller) !== due)
       throw validationFailed({ field: 'transaction', message: `must be of ${due}, which the call pays` });
-    const call = ofCircle(name, circle.contract as Address, BigInt(circle.circleId), transaction);
+    const call = ofCircle(FUNCTIONS[name], circle.contract as Address, BigInt(circle.circleId), transaction);
     if (due === 0n) return calls(chainId, call);
     if (circle.token === null) throw namedError('chain_unknown');
     return calls(chainId, approve(circle.token as Address, circle.contract as Address, due), call);

@@ -1,4 +1,4 @@
-import { type CircleState, TYPE_WITH_CIRCLES } from '#values/types';
+import { TYPE_WITH_CIRCLES } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { HEAD, KNOWN_CHAIN, LAST_BLOCK, holdsCircles, isApart, tokenOf } from '#ledger/chain/chain.sql';
@@ -19,18 +19,35 @@ const READABLE = `(m.account IS NOT NULL OR ${isReader('p.id', ':caller')})`;
 const REFUND = `CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END`;
 const PAYOUT = 'm.won - m.paid_out';
 
-/** SQL: the calls that the contract accepts from the caller in the block after the last one that was read. */
-const CAN = {
-  open: `c.circle_id IS NULL AND u.address = :caller AND ${holdsCircles('p')}`,
-  join: `c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by`,
-  contribute: `c.state = 'RUNNING' AND m.paid = 0 AND last.time < c.round_end`,
-  payout: `${PAYOUT} > 0`,
-  refund: `${REFUND} > 0`,
-  endRound: `c.state = 'RUNNING' AND (r.paid_count = c.places OR last.time >= c.round_end)`,
-  cancel: `c.state = 'JOINING' AND (c.organiser = :caller OR last.time > c.join_by)`,
+/**
+ * SQL: why the contract would refuse a call of the caller's to the circle in the block after the last one that was read;
+ * null if it would not. In the order in which the calls come.
+ */
+const REFUSALS = {
+  join: `CASE WHEN m.account IS NULL THEN 'forbidden' WHEN m.joined_at IS NOT NULL THEN 'already_done'
+    WHEN c.state <> 'JOINING' THEN 'wrong_circle_state' WHEN last.time > c.join_by THEN 'too_late' END`,
+  contribute: `CASE WHEN m.account IS NULL THEN 'forbidden' WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+    WHEN m.paid > 0 THEN 'already_done' WHEN last.time >= c.round_end THEN 'too_late' END`,
+  payout: `CASE WHEN coalesce(${PAYOUT}, 0) = 0 THEN 'nothing_in_circle' END`,
+  refund: `CASE WHEN c.state NOT IN ('COMPLETED', 'CANCELLED') THEN 'wrong_circle_state'
+    WHEN coalesce(${REFUND}, 0) = 0 THEN 'nothing_in_circle' END`,
+  endRound: `CASE WHEN c.state <> 'RUNNING' THEN 'wrong_circle_state'
+    WHEN r.paid_count = c.places OR last.time >= c.round_end THEN NULL ELSE 'too_early' END`,
+  cancel: `CASE WHEN c.state <> 'JOINING' THEN 'wrong_circle_state'
+    WHEN c.organiser = :caller OR last.time > c.join_by THEN NULL ELSE 'too_early' END`,
 };
-/** In the order in which they come. */
-export const CIRCLE_ACTIONS = Object.keys(CAN) as (keyof typeof CAN)[];
+export type CircleAction = keyof typeof REFUSALS;
+type Refusal =
+  'wrong_circle_state' | 'already_done' | 'too_early' | 'too_late' | 'nothing_in_circle' | 'forbidden';
+
+export const CIRCLE_ACTIONS = ['open', ...(Object.keys(REFUSALS) as CircleAction[])] as const;
+
+const CAN = [
+  `CASE WHEN c.circle_id IS NULL AND u.address = :caller AND ${holdsCircles('p')} THEN 'open' END`,
+  ...Object.entries(REFUSALS).map(
+    ([name, why]) => `CASE WHEN c.circle_id IS NOT NULL AND ${why} IS NULL THEN '${name}' END`,
+  ),
+].join(', ');
 
 const ROUND = `json_build_object('round', t.round, 'account', t.account, 'paidCount', t.paid_count, 'endsAt', iso(t.ends_at),
   'pot', t.pot::text, 'endedAt', iso(t.ended_at))`;
@@ -56,9 +73,7 @@ export const POOL_ROUNDS = statement<{ pool: string; caller: string }, ReadableR
     SELECT p.type = '${TYPE_WITH_CIRCLES}' AS "hasCircles", CASE WHEN ${READABLE} THEN json_build_object('poolId', p.id,
       'circle', CASE WHEN c.circle_id IS NOT NULL THEN ${CIRCLE} END,
       'mine', CASE WHEN m.account IS NOT NULL THEN ${MINE} END,
-      'can', array_remove(ARRAY[${CIRCLE_ACTIONS.map(
-        (name) => `CASE WHEN ${CAN[name]} THEN '${name}' END`,
-      ).join(', ')}], NULL))::text END AS data
+      'can', array_remove(ARRAY[${CAN}], NULL))::text END AS data
     FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL}
     WHERE p.id = :pool`,
   { onStandby: true, chargedTo: 'caller' },
@@ -70,19 +85,9 @@ export interface CircleToCall extends PoolToCall, DepositRow {
   isCurrent: boolean;
   /** Null, as what follows, while the pool has no circle. */
   circleId: string | null;
-  state: CircleState | null;
   contribution: string | null;
   collateral: string | null;
-  isOrganiser: boolean | null;
-  isMember: boolean;
-  joined: boolean;
-  paid: boolean;
-  payout: string;
-  refund: string;
-  /** As of the last block: whether the time for joining is over, and that of the round, and whether all have paid. */
-  joinEnded: boolean;
-  roundOver: boolean;
-  allPaid: boolean;
+  refusals: Record<CircleAction, Refusal | null>;
   /** Of the last block, in seconds. */
   now: number;
 }
@@ -99,11 +104,11 @@ export const CIRCLE_TO_CALL = statement<
       (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
       ${holdsCircles('p')} AS "holdsCircles", chain.*, ${tokenOf('p.contract_address')} AS token,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')} AS "isCurrent",
-      c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = :caller AS "isOrganiser",
-      m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
-      coalesce(${PAYOUT}, 0)::text AS payout, coalesce(${REFUND}, 0)::text AS refund,
-      coalesce(last.time > c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
-      coalesce(r.paid_count = c.places, false) AS "allPaid", coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
+      c.circle_id AS "circleId", c.contribution::text, c.collateral::text,
+      json_build_object(${Object.entries(REFUSALS)
+        .map(([name, why]) => `'${name}', ${why}`)
+        .join(', ')}) AS refusals,
+      coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
       t.account, t.status, t.amount::text, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL}
     LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type Socket, connect } from 'node:net';
-import { MAX_IDLE } from '#platform/http/connections';
+import { MAX_IDLE } from '#api/shutdown';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { MAX_IDLE } from '#platform/http/connections';
+import { MAX_IDLE } from '#api/shutdown';
 import { HttpSettings } from '#platform/http/http.settings';
 import { createLogger } from '#platform/log/logger';
 import { TestApp, type SignedIn, linesOfRequests } from '../support/app';

@@ -185,7 +185,7 @@ UNION ALL
 wanted AS MATERIALIZED (
   SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
-    AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+    AND (w.topics IS NULL OR s.topic = 'reload' OR s.topic = ANY(w.topics))
 ), locked AS MATERIALIZED (
   SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED')
@@ -251,7 +251,7 @@ UNION ALL
 wanted AS MATERIALIZED (
   SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
-    AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+    AND (w.topics IS NULL OR s.topic = 'reload' OR s.topic = ANY(w.topics))
 ), locked AS MATERIALIZED (
   SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED')

@@ -40,8 +40,10 @@ CREATE OR REPLACE FUNCTION publish_chain_events() RETURNS trigger LANGUAGE plpgs
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
+  first CONSTANT bigint := published_from();
 BEGIN
-  IF NOT EXISTS (SELECT FROM changed WHERE draw_id IS NOT NULL OR circle_id IS NOT NULL) THEN
+  IF NOT EXISTS (SELECT FROM changed
+    WHERE block_number >= first AND (draw_id IS NOT NULL OR circle_id IS NOT NULL)) THEN
     RETURN NULL;
   END IF;
   IF TG_OP = 'UPDATE' THEN
@@ -53,11 +55,11 @@ BEGIN
       FROM (
         SELECT -1 AS direction, o.block_number AS block, o.log_index AS log, chain_event(o, -1, NULL) AS event
         FROM former o JOIN changed e USING (block_number, log_index)
-        WHERE e.outcome <> 'APPLIED' AND (o.draw_id IS NOT NULL OR o.circle_id IS NOT NULL)
+        WHERE o.block_number >= first AND e.outcome <> 'APPLIED' AND (o.draw_id IS NOT NULL OR o.circle_id IS NOT NULL)
         UNION ALL
         SELECT 1, e.block_number, e.log_index, chain_event(e, 1, e.block_number <= finalized)
         FROM changed e JOIN former o USING (block_number, log_index)
-        WHERE o.outcome <> 'APPLIED' AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
+        WHERE e.block_number >= first AND o.outcome <> 'APPLIED' AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
       ) found
       WHERE event IS NOT NULL
     ) numbered
@@ -71,7 +73,7 @@ BEGIN
         SELECT d.direction, e.block_number AS block, e.log_index AS log,
           chain_event(e, d.direction, e.block_number <= finalized) AS event
         FROM changed e CROSS JOIN (SELECT CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END AS direction) d
-        WHERE e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL
+        WHERE e.block_number >= first AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
       ) found
       WHERE event IS NOT NULL
     ) numbered

@@ -30,6 +30,88 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- History: blocks that were older than seven days, the time that events are kept, when the indexer read them. Their
+-- events are not published one by one. One `reload` announces them all as soon as they are in effect. The last 64 blocks
+-- of the chain are never history, so events of a chain with wrong block times are published too.
+
+-- The first block whose events are published, after the cursor, or a contract apart, has moved to a block of this time.
+-- Moving back over old blocks publishes nothing either, because they come again as history.
+CREATE OR REPLACE FUNCTION end_of_history(known bigint, moved_from bigint, moved_to bigint, at timestamptz, head bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+DECLARE
+  old CONSTANT timestamptz := now() - interval '7 days';
+BEGIN
+  IF at >= old OR moved_to >= head - 64 THEN
+    RETURN known;
+  ELSIF moved_to >= moved_from THEN
+    RETURN greatest(known, moved_to + 1);
+  END IF;
+  RETURN greatest(known, moved_to + 1, (SELECT e.block_number + 1 FROM chain_events e WHERE e.block_time < old
+    ORDER BY e.block_number DESC LIMIT 1));
+END $$;
+
+-- Call it when the end of what is in effect moves, before events are written in the same transaction.
+CREATE OR REPLACE FUNCTION pass_history(first bigint, moved_from bigint, moved_to bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF least(moved_from, moved_to) < first THEN
+    PERFORM set_config('savings.published_from', first::text, true);
+    IF moved_to >= first THEN
+      INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_build_object(
+        'topic', 'reload', 'occurredAt', iso(clock_timestamp()), 'publishedFrom', first)));
+    END IF;
+  END IF;
+END $$;
+
+-- The first block whose events this transaction publishes. Anyone may set it, so it counts only for a role that may
+-- move the cursor.
+CREATE OR REPLACE FUNCTION published_from() RETURNS bigint LANGUAGE plpgsql STABLE
+SET search_path = public, pg_temp AS $$
+DECLARE
+  first CONSTANT text := nullif(current_setting('savings.published_from', true), '');
+BEGIN
+  IF first IS NULL OR NOT has_table_privilege(session_user, 'chain_cursor', 'UPDATE') THEN
+    RETURN 0;
+  END IF;
+  RETURN first;
+END $$;
+
+CREATE OR REPLACE FUNCTION cursor_moving() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  NEW.published_from := end_of_history(
+    NEW.published_from, OLD.block_number, NEW.block_number, NEW.block_time, NEW.head_number);
+  IF NEW.published_from > 0 THEN
+    PERFORM pass_history(NEW.published_from, OLD.applied_number, NEW.applied_number);
+  END IF;
+  RETURN NEW;
+END $$;
+
+-- A contract that is set apart moves back from the cursor.
+CREATE OR REPLACE FUNCTION contract_apart_moving() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  c chain_cursor;
+  moved_from bigint;
+  first bigint;
+BEGIN
+  SELECT * INTO c FROM chain_cursor;
+  moved_from := CASE TG_OP WHEN 'UPDATE' THEN OLD.block_number ELSE c.block_number END;
+  first := end_of_history(c.published_from, moved_from, NEW.block_number, NEW.block_time, c.head_number);
+  IF first > c.published_from THEN
+    UPDATE chain_cursor SET published_from = first;
+  END IF;
+  IF first > 0 THEN
+    PERFORM pass_history(first, moved_from, NEW.block_number);
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER cursor_moving BEFORE UPDATE OF block_number ON chain_cursor
+  FOR EACH ROW EXECUTE FUNCTION cursor_moving();
+CREATE OR REPLACE TRIGGER contract_apart_moving BEFORE INSERT OR UPDATE OF block_number ON chain_contracts_apart
+  FOR EACH ROW EXECUTE FUNCTION contract_apart_moving();
+
 CREATE OR REPLACE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -12,6 +12,7 @@ CREATE OR REPLACE FUNCTION publish_transactions() RETURNS trigger LANGUAGE plpgs
 SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   direction CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+  first CONSTANT bigint := published_from();
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT direction, array_agg(block), array_agg(log), array_agg(item)
@@ -23,7 +24,7 @@ BEGIN
       r.pool_id AS "poolId", r.id AS "transactionId", r.type AS "transactionType", r.tx_hash AS "txHash",
       r.block_number AS "blockNumber", r.log_index AS "logIndex", r.account, r.amount::text AS amount,
       CASE direction WHEN 1 THEN coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END AS final
-    FROM changed r WHERE r.status = 'CONFIRMED') event) numbered
+    FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE) event) numbered
   GROUP BY n;
   RETURN NULL;
 END $$;
@@ -31,6 +32,8 @@ END $$;
 -- By step: 1 and 2 take back that a transaction was confirmed or expired, and show it as it was; 3 and 4 say that it is.
 CREATE OR REPLACE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  first CONSTANT bigint := published_from();
 BEGIN
   -- Most updates only fill in gas.
   IF NOT EXISTS (SELECT FROM changed r JOIN former o ON o.id = r.id WHERE r.status <> o.status) THEN
@@ -56,7 +59,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT o.tx_hash, o.block_number, o.log_index, o.amount WHERE step < 3
       UNION ALL SELECT r.tx_hash, r.block_number, r.log_index, r.amount WHERE step > 2) x
-    WHERE r.status <> o.status
+    WHERE r.status <> o.status AND (x.block_number < first) IS NOT TRUE
   ) events
   GROUP BY step, direction, n ORDER BY step;
   RETURN NULL;

@@ -39,6 +39,7 @@ SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   direction CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
   finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
+  first CONSTANT bigint := published_from();
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT direction, array_agg(block), array_agg(log), array_agg(item)
@@ -49,7 +50,7 @@ BEGIN
       CASE direction WHEN -1 THEN 'yield.accrued' END AS reverted, y.pool_id AS "poolId",
       y.block_number AS "blockNumber", y.log_index AS "logIndex", y.amount::text AS amount,
       CASE direction WHEN 1 THEN y.block_number <= finalized END AS final
-    FROM changed y) event) numbered
+    FROM changed y WHERE y.block_number >= first) event) numbered
   GROUP BY n;
   RETURN NULL;
 END $$;

@@ -63,8 +63,9 @@ export function eventExamples(): string {
   const byTopic = new Map(
     Object.values(schemas).flatMap((schema) => {
       const { properties, description } = resolve(schema, schemas);
-      const { enum: [topic] = [] } = properties?.topic && 'enum' in properties.topic ? properties.topic : {};
-      return [[topic as string, { schema, description }] as const];
+      const { enum: topics = [] } = properties?.topic && 'enum' in properties.topic ? properties.topic : {};
+      // Those with several are about events.
+      return topics.length === 1 ? [[topics[0] as string, { schema, description }] as const] : [];
     }),
   );
   return TOPICS.map((topic) => {

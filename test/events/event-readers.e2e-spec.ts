@@ -20,6 +20,7 @@ const WITH_THE_ACCOUNT: Person[] = [...OF_THE_POOL, 'outsider'];
 
 /** Who reads an event of each topic that has all fields. Its reversal has the same readers. */
 const READERS: Record<Exclude<Topic, 'transaction.reverted'>, Person[]> = {
+  reload: EVERYONE,
   'pool.created': WITH_THE_ACCOUNT,
   'deposit.submitted': WITH_THE_ACCOUNT,
   'deposit.confirmed': WITH_THE_ACCOUNT,

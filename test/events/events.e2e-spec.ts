@@ -85,6 +85,10 @@ it('sends the topics that were asked for, and refuses others', async () => {
   });
   await until(() => reader.events.length > 0);
   expect(ids(reader)).toEqual([id]);
+  // Comes in any case.
+  await app.sql(`INSERT INTO outbox (count, items) VALUES (1, '[{"topic": "reload", "publishedFrom": 7}]')`);
+  await until(() => reader.events.length > 1);
+  expect(reader.events[1]).toMatchObject({ event: 'reload', data: { publishedFrom: 7 } });
   const refused = await follow(owner, { path: '/events?topics=everything' });
   await until(() => refused.ended);
   expect([refused.status, JSON.parse(refused.body)]).toEqual([

@@ -276,6 +276,11 @@ describe('a crowd', () => {
         `topic = 'draw.closed' AND webhook_id IN (SELECT id FROM webhooks WHERE slot IN (1, 2, 4))`,
       ),
     ).toBe(0);
+    // Whatever topics they want.
+    await publish([{ topic: 'reload', publishedFrom: 7 }]);
+    await until(async () => (await count(`topic = 'reload'`)) > 0);
+    await noCrowds();
+    expect(await count(`topic = 'reload'`)).toBe(30 * 8);
   });
 });
 

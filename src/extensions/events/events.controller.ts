@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiExtension, ApiExtraModels, ApiOperation, ApiResponse 
 import type { FastifyReply } from 'fastify';
 import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '#platform/openapi/api-docs';
 import { EVENT_MODELS } from '#ledger/outbox/event-models';
-import { TOPICS } from '#ledger/outbox/ledger-event';
+import { RELOAD, TOPICS } from '#ledger/outbox/ledger-event';
 import { Public } from '#features/access/auth.guard';
 import { CurrentUser, type Session } from '#features/access/current-user';
 import { EventHub } from './event-hub';
@@ -98,7 +98,7 @@ export class EventsController {
         ...(reply.getHeaders() as Record<string, string>),
         ...STREAM_HEADERS,
       });
-      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, place);
+      const stream = new EventStream(session, new Set([RELOAD, ...(query.topics ?? TOPICS)]), raw, place);
       if (isGap) stream.reload(present);
       const remove = this.hub.add(stream, present);
       raw.once('close', () => {

@@ -39,7 +39,7 @@ export const STREAM = {
       required: ['id', 'event', 'data'],
       properties: {
         id: { type: 'string' },
-        event: { type: 'string', enum: [...TOPICS, 'reload'] },
+        event: { type: 'string', enum: TOPICS },
         data: {
           type: 'string',
           contentMediaType: 'application/json',

@@ -1,5 +1,6 @@
 import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
+import { RELOAD } from '#ledger/outbox/ledger-event';
 import { readersOfPool } from '#extensions/events/readers.sql';
 
 /** Of the events that are for everyone. Those of a pool have its id. */
@@ -39,7 +40,7 @@ const DELIVER = `
   wanted AS MATERIALIZED (
     SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
     WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
-      AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+      AND (w.topics IS NULL OR s.topic = '${RELOAD}' OR s.topic = ANY(w.topics))
   ), locked AS MATERIALIZED (
     SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
     WHERE w.status IN ('ACTIVE', 'PAUSED')

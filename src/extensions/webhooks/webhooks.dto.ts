@@ -11,13 +11,13 @@ import {
   MaxLength,
 } from 'class-validator';
 import { EVENT_ID } from '#ledger/outbox/event-models';
-import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
+import { RELOAD, TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export const WEBHOOK_STATUSES = ['UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 /** Sent to webhooks beside events: some were left out, and the one that its owner asked for. */
-export const NOTICES = ['reload', 'test'] as const;
+export const NOTICES = [RELOAD, 'test'] as const;
 export type DeliveryTopic = Topic | (typeof NOTICES)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
@@ -195,7 +195,7 @@ export class DeliveryItem {
     description: '`id` of the event; ids of later events are greater, as text',
   })
   eventId: string;
-  @ApiProperty({ enum: [...TOPICS, ...NOTICES], example: 'deposit.confirmed' }) topic: DeliveryTopic;
+  @ApiProperty({ enum: [...TOPICS, 'test'], example: 'deposit.confirmed' }) topic: DeliveryTopic;
   @ApiProperty({ enum: DELIVERY_STATUSES, example: 'DELIVERED' }) status: DeliveryStatus;
   @ApiProperty({ type: 'integer', example: 1 }) attempts: number;
   @ApiProperty({

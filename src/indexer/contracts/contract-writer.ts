@@ -55,8 +55,9 @@ export class ContractWriter {
   /** Takes the contract's events after a block back, and nothing of others. @returns how many there were */
   async takeBack(cursor: ChainCursor, address: string, at: Block, reason: string): Promise<number> {
     return this.writer.holding(cursor, async () => {
-      const undone = await this.writer.undo(at.number, at.number, address);
+      // First: it decides whether what is taken back is published.
       await this.keep({ address, state: 'catching_up', at, reason });
+      const undone = await this.writer.undo(at.number, at.number, address);
       await this.client.query(FORGET_UNREAD, [address]);
       return undone;
     });

@@ -6,6 +6,7 @@ import type { Payloads } from './payloads';
  * or those who may read the event that it takes back (`reverted`).
  */
 export const AUDIENCES = {
+  reload: 'all',
   'pool.created': 'pool',
   'deposit.submitted': 'pool',
   'deposit.confirmed': 'pool',
@@ -41,6 +42,9 @@ type EventOf<Name extends Topic> = {
   /** ISO 8601, UTC: the block's time for events from the chain, the database's time for the rest. */
   occurredAt: string;
 } & Payloads[Name];
+
+/** Sent whatever topics were asked for. */
+export const RELOAD = 'reload';
 
 /** An event of one of these topics. */
 export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];

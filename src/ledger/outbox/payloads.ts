@@ -22,6 +22,15 @@ class ChainPayload {
   final: boolean;
 }
 
+class ReloadPayload {
+  @ApiProperty({
+    type: 'integer',
+    description: 'First block whose events are published',
+    example: 19_000_000,
+  })
+  publishedFrom: number;
+}
+
 /** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
 class TransactionPayload extends ChainPayload {
   @ApiProperty({ format: 'uuid' }) poolId: string;
@@ -139,6 +148,10 @@ class FailurePayload extends WebhookPayload {
  * service's code, the document and the client's types have them from here.
  */
 export const PAYLOADS = {
+  reload: [
+    ReloadPayload,
+    'Events were left out: read again what you keep. The indexer has read blocks older than seven days, whose events are not published one by one',
+  ],
   'pool.created': [PoolPayload, 'A pool was created, by POST /pools or by its first payment'],
   'deposit.submitted': [
     SubmittedPayload,

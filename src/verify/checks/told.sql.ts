@@ -1,12 +1,15 @@
 /** A little less than the outbox keeps its rows, which is seven days. */
 const KEPT = `interval '6 days 23 hours'`;
+/** The end of history, of which no event is published. */
+const PUBLISHED_FROM = `(SELECT published_from FROM chain_cursor)`;
 /**
  * Row: the first block whose events the outbox must have, and the transactions whose rows are complete. An event is told
- * when it is applied, so later than its block was made. As long as nothing was removed, the outbox has all.
+ * when it is applied, so later than its block was made. As long as nothing was removed, the outbox has all but history.
  */
 export const REACH = `
-  SELECT CASE WHEN (r.xid, r.position) = ('0'::xid8, 0) THEN 0 ELSE coalesce((SELECT e.block_number FROM chain_events e
-      WHERE e.block_time <= now() - ${KEPT} ORDER BY e.block_number DESC LIMIT 1), -1) + 1 END::text AS first,
+  SELECT greatest(${PUBLISHED_FROM}, CASE WHEN (r.xid, r.position) > ('0'::xid8, 0) THEN (
+      SELECT e.block_number + 1 FROM chain_events e WHERE e.block_time <= now() - ${KEPT}
+      ORDER BY e.block_number DESC LIMIT 1) END, 0)::text AS first,
     outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text AS until
   FROM (SELECT 1) one LEFT JOIN outbox_removed r ON true`;
 
@@ -121,4 +124,5 @@ export const COMPARE_TOLD = `
   FROM differing d LEFT JOIN later l USING (block, what)
   CROSS JOIN LATERAL (SELECT d.told + coalesce(l.told, 0) AS told, (SELECT count(*) FROM chain_events e
     WHERE e.block_number = d.block AND ${HAS_TOPIC} AND ${EVENT} = d.what) AS applied) n
-  WHERE ${differ('n.told', 'n.applied')} ORDER BY d.block`;
+  -- History may have been read meanwhile.
+  WHERE ${differ('n.told', 'n.applied')} AND d.block >= coalesce(${PUBLISHED_FROM}, 0) ORDER BY d.block`;

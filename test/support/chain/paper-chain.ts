@@ -18,8 +18,9 @@ export const POOLS_CONTRACT = `0x${'c1'.repeat(20)}`;
 export const OTHER_CONTRACT = `0x${'c2'.repeat(20)}`;
 export const LOTTERY = `0x${'d1'.repeat(20)}`;
 export const NEW_LOTTERY = `0x${'d2'.repeat(20)}`;
-/** Time of block 0, in seconds. */
-export const GENESIS = Date.UTC(2026, 0, 1) / 1000;
+const DAY = 86_400;
+/** Time of block 0, in seconds: a midnight five days ago, since events of blocks older than seven days are not published. */
+export const GENESIS = DAY * (Math.floor(Date.now() / 1000 / DAY) - 5);
 /** Seconds. */
 export const TTL = 3600;
 

@@ -4,7 +4,8 @@
 PREPARE draw_to_call AS
   SELECT chain.*,
 (SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice",
+    (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = d.contract) AS "hasOwnCalls"
   FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
   LEFT JOIN (
   SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') c CROSS JOIN LATERAL (
@@ -112,7 +113,8 @@ LEFT JOIN LATERAL (
 PREPARE draw_of_call AS
   SELECT chain.*,
 (SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract, d.status, d.paid, CASE
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract,
+    (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = c.address) AS "hasOwnCalls", d.status, d.paid, CASE
   WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
   WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
     (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,

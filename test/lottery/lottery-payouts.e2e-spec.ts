@@ -180,6 +180,16 @@ describe('what the caller can take out of draws', () => {
     },
   );
 
+  it('is nothing that the service builds, where the adapter of the contract is another than its own', async () => {
+    await addDraw(app, 1, { status: 'COMPLETED', winner: me.address });
+    await app.sql(`UPDATE chain_contracts SET calls = '{}'`);
+    for (const name of ['claim', 'refund', 'complete', 'cancel'])
+      expect(await codeOf(call(name, 1))).toEqual([409, 'calls_unknown']);
+    await addDraw(app, 2, { status: 'ACTIVE', drawTime: '2999-01-01' });
+    expect(await codeOf(app.get('/lottery/calls/tickets?count=1', me))).toEqual([409, 'calls_unknown']);
+    await app.sql('UPDATE chain_contracts SET calls = NULL');
+  });
+
   it('takes the largest draw id, and no contract that is no address', async () => {
     expect(await codeOf(call('claim', Number.MAX_SAFE_INTEGER))).toEqual([404, 'not_found']);
     for (const contract of ['x', '0x12', '1'.repeat(42)])

@@ -106,13 +106,14 @@ export class CallsService {
 
   /**
    * Buys tickets of the current draw.
-   * @throws ApiError 400 if they cost more than an amount can hold, 404 while none are sold, 503 while the chain is
-   * unknown
+   * @throws ApiError 400 if they cost more than an amount can hold, 404 while none are sold, 409 if the contract has other
+   * calls, 503 while the chain is unknown
    */
   async tickets(count: string): Promise<ContractCalls> {
     const draw = (await this.database.read(DRAW_TO_CALL, {}))!;
     const chainId = chainIdOf(draw);
     if (draw.drawId === null) throw new ApiError(404, 'No draw is open', { code: 'no_open_draw' });
+    if (draw.hasOwnCalls) throw namedError('calls_unknown');
     const token = tokenOf(draw);
     const [tickets, contract] = [BigInt(count), draw.contract as Address];
     const cost = tickets * BigInt(draw.ticketPrice!);

@@ -4,6 +4,7 @@ import {
   HEAD,
   KNOWN_CHAIN,
   LAST_BLOCK_TIME,
+  hasOwnCalls,
   holdsCircles,
   isApart,
   isCompounding,
@@ -116,6 +117,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
 export interface DrawRow extends ChainRow {
   /** Null while no draw sells tickets. */
   contract: string | null;
+  hasOwnCalls: boolean | null;
   drawId: string | null;
   ticketPrice: string | null;
 }
@@ -128,7 +130,8 @@ export const DRAW_TO_CALL = statement<object, DrawRow>(
   'draw_to_call',
   {},
   `
-    SELECT chain.*, ${tokenOf('d.contract')} AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+    SELECT chain.*, ${tokenOf('d.contract')} AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice",
+      ${hasOwnCalls('d.contract')} AS "hasOwnCalls"
     FROM (SELECT) one LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN ${OPEN_DRAW} d ON d.status = 'ACTIVE' AND d.draw_time > ${LAST_BLOCK_TIME}`,
 );

@@ -4,7 +4,15 @@ import { type DrawStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { Database } from '#platform/database/database';
 import { namedError, notFound } from '#platform/errors/errors';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf, isApart, tokenOf } from '#ledger/chain/chain.sql';
+import {
+  HEAD,
+  KNOWN_CHAIN,
+  LAST_BLOCK,
+  contractsOf,
+  hasOwnCalls,
+  isApart,
+  tokenOf,
+} from '#ledger/chain/chain.sql';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { DUE_TO_MOVE_ON, REFUNDABLE } from '#features/lottery/lottery.sql';
 import type { ContractCalls } from './calls.dto';
@@ -15,6 +23,8 @@ import { calls, chainIdOf } from './on-chain';
 
 interface DrawRow extends ChainRow {
   contract: string;
+  /** Adapters name no calls for draws: only the reference contracts have any. */
+  hasOwnCalls: boolean;
   /** Null, as what follows, if the contract has no such draw. */
   status: DrawStatus | null;
   paid: boolean | null;
@@ -32,7 +42,8 @@ export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null;
   'draw_of_call',
   { drawId: 'bigint', contract: 'text', caller: 'text' },
   `
-    SELECT chain.*, ${tokenOf('c.address')} AS token, c.address AS contract, d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
+    SELECT chain.*, ${tokenOf('c.address')} AS token, c.address AS contract,
+      ${hasOwnCalls('c.address')} AS "hasOwnCalls", d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
       (${REFUNDABLE})::text AS refundable,
       coalesce(head."isAtHead", false) AND NOT ${isApart('c.address')} AS "isCurrent"
     FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)
@@ -84,6 +95,7 @@ export class DrawCallsService {
     const values = { drawId, contract: contract?.toLowerCase() ?? null, caller: caller.address };
     const draw = await this.database.read(DRAW_OF_CALL, values);
     if (!draw?.status) throw notFound();
+    if (draw.hasOwnCalls) throw namedError('calls_unknown');
     const chainId = chainIdOf(draw);
     const refusal = draw.isCurrent ? REFUSALS[name](draw) : undefined;
     if (refusal) throw namedError(refusal);

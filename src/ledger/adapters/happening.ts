@@ -68,6 +68,7 @@ interface ToDraws {
   DrawOpened: InDraw & { amount: bigint; drawTime: bigint };
   /** `amount` is the number of tickets. */
   TicketsIssued: OfAccount;
+  /** Paid in by the account, for tickets or as a gift: a cancelled draw gives it back. Issuing tickets pays nothing. */
   PrizeFunded: OfAccount;
   DrawClosed: InDraw;
   /** Won by the account; `amount` is the prize. */

@@ -42,6 +42,10 @@ export const holdsCircles = (p: string): string => `
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
 
+/** SQL: whether the contract has the calls that its adapter names, and not those of the reference contracts. */
+export const hasOwnCalls = (contract: string): string =>
+  `(SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = ${contract})`;
+
 /** SQL: the chain, as the indexer has read it: one row, or none yet. */
 export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId" FROM chain_facts)`;
 

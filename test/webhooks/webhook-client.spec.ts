@@ -71,7 +71,7 @@ describe('a receiver', () => {
     ]),
   ])('that %s', async (_, answer, outcome) => {
     receiver.answer = answer;
-    expect(await open.post(receiver.url, {}, '{}')).toEqual({
+    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toEqual({
       retryAfter: undefined,
       network: '127.0.0',
       ...outcome,
@@ -82,7 +82,7 @@ describe('a receiver', () => {
     const elsewhere = await new Receiver().start();
     receiver.answer = (response) => response.writeHead(status, { location: elsewhere.url }).end();
     const error = 'redirects are not followed';
-    expect(await open.post(receiver.url, {}, '{}')).toMatchObject({ status, error });
+    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject({ status, error });
     expect(elsewhere.connections).toBe(0);
     await elsewhere.stop();
   });
@@ -91,7 +91,7 @@ describe('a receiver', () => {
     const closed = await new Receiver().start();
     const { url } = closed;
     await closed.stop();
-    expect(await open.post(url, {}, '{}')).toEqual({
+    expect(await open.post({ url: url, headers: {}, body: '{}' })).toEqual({
       status: null,
       error: 'connection refused',
       network: undefined,
@@ -108,7 +108,10 @@ describe('a receiver', () => {
       response.on('drain', write);
       write();
     };
-    expect(await open.post(receiver.url, {}, '{}')).toMatchObject({ status: 200, error: null });
+    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject({
+      status: 200,
+      error: null,
+    });
     await until(() => isCut);
   });
 
@@ -120,14 +123,14 @@ describe('a receiver', () => {
       const begin = (response: ServerResponse, then?: () => unknown): unknown =>
         response.writeHead(status, { 'content-length': 10, 'retry-after': '120' }).write('x', then);
       receiver.answer = (response) => begin(response, () => response.destroy());
-      expect(await open.post(receiver.url, {}, '{}')).toMatchObject(outcome);
+      expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject(outcome);
 
       const limit = new AbortController();
       jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
       const cut = (): void => void setImmediate(() => limit.abort(new DOMException('', 'TimeoutError')));
       subscribe('http.client.response.finish', cut);
       receiver.answer = (response) => begin(response);
-      expect(await open.post(receiver.url, {}, '{}')).toMatchObject(outcome);
+      expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject(outcome);
       unsubscribe('http.client.response.finish', cut);
     },
   );
@@ -142,8 +145,8 @@ describe('a receiver', () => {
     names.asked.length = 0;
     const posting =
       who === 'receiver'
-        ? open.post(receiver.url, {}, '{}', stop.signal)
-        : client.post('http://silent.example/', {}, '{}', stop.signal);
+        ? open.post({ url: receiver.url, headers: {}, body: '{}' }, stop.signal)
+        : client.post({ url: 'http://silent.example/', headers: {}, body: '{}' }, stop.signal);
     await until(() => (who === 'receiver' ? receiver.received : names.asked).length > 0);
     (end === 'eight seconds' ? limit : stop).abort(new DOMException('', 'TimeoutError'));
     expect(await posting).toMatchObject({ status: null, error: 'no answer in time' });
@@ -169,14 +172,15 @@ describe('a challenge', () => {
   ])('that is answered by %s', async (_, answer, error) => {
     receiver.answer = answer;
     const message = { url: receiver.url, headers: {}, body: '{}' };
-    expect(await open.challenge(message, 'abc')).toMatchObject({ error });
+    expect(await open.post(message, undefined, 'abc')).toMatchObject({ error });
     expect(receiver.received).toHaveLength(1);
   });
 });
 
 describe('a private address', () => {
   const REFUSED = { status: null, error: 'name leads to a private address', network: undefined };
-  const post = (host: string): Promise<unknown> => client.post(`http://${host}:${receiver.port}/`, {}, '{}');
+  const post = (host: string): Promise<unknown> =>
+    client.post({ url: `http://${host}:${receiver.port}/`, headers: {}, body: '{}' });
 
   it('is refused, also where it came into the table by another way', async () => {
     expect(await post('127.0.0.1')).toEqual({
@@ -270,7 +274,9 @@ describe('https', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    expect(await open.post(`https://${host}:${port}/`, {}, '{}')).toMatchObject(outcome);
+    expect(await open.post({ url: `https://${host}:${port}/`, headers: {}, body: '{}' })).toMatchObject(
+      outcome,
+    );
     expect(received).toBe(outcome === refused ? 0 : 1);
     server.close();
   });

@@ -62,7 +62,7 @@ it('at a shared host, a user waits for at most one turn of each other user, not 
   await crowd(app, { webhooks: 1, pending: 1, urlOf: () => quick.urlAt(host) });
   release();
   await until(() => quick.received.length === 1);
-  const urls = post.mock.calls.map(([url]) => url);
+  const urls = post.mock.calls.map(([{ url }]) => url);
   const webhooksOf = (from: number, to: number): number[] =>
     urls.slice(from, to).map((url) => Number(url.split('?')[1]));
   // Waiting webhooks may have moved to the slow lane meanwhile.

@@ -21,33 +21,20 @@ export class WalletChain {
     this.localUrl = localRpcUrl(settings);
   }
 
-  async read(): Promise<
-    Pick<
-      ClientConfig,
-      | 'chainId'
-      | 'chain'
-      | 'token'
-      | 'contractTokens'
-      | 'contractMinimums'
-      | 'contractCalls'
-      | 'contractsByAccount'
-    >
-  > {
+  async read() {
     const facts = await this.database.read(CHAIN_FACTS, {});
-    const contractMinimums = byPoolType((type) => facts?.minimums?.[type] ?? null);
-    const contractCalls = facts?.calls ?? {};
-    const contractTokens = facts?.tokens ?? {};
-    const contractsByAccount = facts?.byAccount ?? [];
-    const ofContracts = { contractTokens, contractMinimums, contractCalls, contractsByAccount };
-    if (!facts) return { chainId: null, chain: null, token: null, ...ofContracts };
-    const { address, symbol, decimals } = facts;
-    const chainId = Number(facts.chainId);
+    const chainId = facts ? Number(facts.chainId) : null;
     return {
       chainId,
-      chain: chainInfo(chainId, this.told, this.localUrl),
-      token: address ? { address, symbol, decimals } : null,
-      ...ofContracts,
-    };
+      chain: chainId === null ? null : chainInfo(chainId, this.told, this.localUrl),
+      token: facts?.address
+        ? { address: facts.address, symbol: facts.symbol, decimals: facts.decimals }
+        : null,
+      contractTokens: facts?.tokens ?? {},
+      contractMinimums: byPoolType((type) => facts?.minimums?.[type] ?? null),
+      contractCalls: facts?.calls ?? {},
+      contractsByAccount: facts?.byAccount ?? [],
+    } satisfies Partial<ClientConfig>;
   }
 }
 

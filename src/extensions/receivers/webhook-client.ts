@@ -73,24 +73,9 @@ export class WebhookClient {
   /**
    * Never rejects.
    * @param stop aborts it early
+   * @param challenge text in the body that the answer has to repeat
    */
-  post(url: string, headers: Record<string, string>, body: string, stop?: AbortSignal): Promise<Outcome> {
-    return this.send({ url, headers, body }, () => null, stop);
-  }
-
-  /** Like post; the answer has to repeat the challenge that is in the body. */
-  challenge(message: Message, challenge: string, stop?: AbortSignal): Promise<Outcome> {
-    const check = (text: string): string | null =>
-      answersChallenge(text, challenge) ? null : 'the challenge was not answered';
-    return this.send(message, check, stop);
-  }
-
-  /** @param check what is wrong with an answer 2xx */
-  private async send(
-    { url, headers, body }: Message,
-    check: (text: string) => string | null,
-    stop?: AbortSignal,
-  ): Promise<Outcome> {
+  async post({ url, headers, body }: Message, stop?: AbortSignal, challenge?: string): Promise<Outcome> {
     const problem = problemOf(url, this.environment);
     if (problem) return { status: null, error: `address ${problem}` };
     const limits = [AbortSignal.timeout(SEND_TIMEOUT_MS), ...(stop ? [stop] : [])];
@@ -101,7 +86,9 @@ export class WebhookClient {
       const { status, text, retryAfter } = answer;
       const isRedirect = status >= 300 && status < 400;
       const refused = isRedirect ? 'redirects are not followed' : `status ${status}`;
-      const error = status >= 200 && status < 300 ? check(text) : refused;
+      const isAnswered = challenge === undefined || answersChallenge(text, challenge);
+      const unanswered = isAnswered ? null : 'the challenge was not answered';
+      const error = status >= 200 && status < 300 ? unanswered : refused;
       return { status, error, retryAfter, network };
     } catch (error) {
       return { status: null, error: reasonOf(error as Error), network };

@@ -160,8 +160,8 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const began = performance.now();
     const outcomes = await Promise.all(
       deliveries.map(async (delivery) => {
-        const { url, headers, body } = messageOf(delivery, delivery.id, bodyOf(delivery));
-        return { ...delivery, ...(await this.client.post(url, headers, body, this.stop.signal)) };
+        const message = messageOf(delivery, delivery.id, bodyOf(delivery));
+        return { ...delivery, ...(await this.client.post(message, this.stop.signal)) };
       }),
     );
     const slow = performance.now() - began > SLOW_MS;
@@ -190,7 +190,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const challenge = randomBytes(32).toString('base64url');
     const id = uuidv7();
     const message = messageOf(claimed, id, challengeOf(id, challenge));
-    const { error, network = null } = await this.client.challenge(message, challenge, this.stop.signal);
+    const { error, network = null } = await this.client.post(message, this.stop.signal, challenge);
     const slow = performance.now() - began > SLOW_MS;
     if (error !== null && this.stop.signal.aborted) return;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });

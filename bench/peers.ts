@@ -53,6 +53,7 @@ export const POOL_CONTRACTS = POOL_TYPES.map((type) => `${type}=${CONTRACT}`).jo
 export const ENVIRONMENT = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
+  NODE_OPTIONS: '--max-semi-space-size=32',
   CHAIN_ID: '1',
   LOG_LEVEL: 'info',
   HOST: '127.0.0.1',

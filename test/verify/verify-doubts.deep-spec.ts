@@ -107,7 +107,15 @@ it('mends no time after a wrong one of an event while a position of the pool is 
 });
 
 it('does not miss what the outbox no longer keeps', async () => {
-  await scene.sql(`UPDATE outbox_removed SET xid = '9', position = 9; DELETE FROM outbox`);
-  // The chain's events are older than what it keeps.
+  await scene.corrupt(`UPDATE outbox_removed SET xid = '9', position = 9; DELETE FROM outbox;
+    UPDATE chain_events SET block_time = block_time - interval '7 days'`);
+  const found = kinds(await scene.verify());
+  expect([found.includes('chain_events.block_time'), found.includes('outbox.items')]).toEqual([true, false]);
+});
+
+it('does not miss events of history, which were never published', async () => {
+  await scene.corrupt('DELETE FROM outbox; UPDATE chain_cursor SET published_from = block_number');
+  expect(kinds(await scene.verify())).toEqual(['outbox.items']);
+  await scene.corrupt('UPDATE chain_cursor SET published_from = block_number + 1');
   expect(kinds(await scene.verify())).toEqual([]);
 });

@@ -1,13 +1,16 @@
 import { useConnection, useSession } from '@pooled-savings/client/react';
 import { render } from 'preact';
+import { Suspense, lazy } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
-import { Dashboard } from './dashboard.js';
 import { ProblemText } from './dialog.js';
 import { type Problem, endedProblem, problemOf } from './errors.js';
 import { shortAddress } from './format.js';
 import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
 import { Visitor } from './visitor.js';
 import { type WalletChoice, discoverWallets } from './wallets.js';
+
+/** What only those who are signed in need. */
+const Dashboard = lazy(async () => (await import('./dashboard.js')).Dashboard);
 
 function App() {
   const [config, setConfig] = useState<ReadyConfig>();
@@ -72,7 +75,9 @@ function App() {
       <main>
         <Connection />
         {session && config ? (
-          <Dashboard key={session.address} session={session} config={config} onLeave={() => void leave()} />
+          <Suspense fallback={null}>
+            <Dashboard key={session.address} session={session} config={config} onLeave={() => void leave()} />
+          </Suspense>
         ) : (
           <Welcome
             config={config}

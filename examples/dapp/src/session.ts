@@ -17,7 +17,8 @@ import {
   webPayments,
   webTokens,
 } from '@pooled-savings/client';
-import { type Address, createPublicClient, custom, erc20Abi } from 'viem';
+import { type Address, createClient, custom, erc20Abi } from 'viem';
+import { getBalance, readContract } from 'viem/actions';
 import type { Token } from './format.js';
 import type { LocalChain } from './local/chain.js';
 import type { WalletChoice } from './wallets.js';
@@ -147,10 +148,10 @@ function noDraw(error: unknown): null {
 }
 
 export async function walletBalance(payer: Payer, token: Token, address: string): Promise<bigint | null> {
-  const chain = createPublicClient({ transport: custom(payer as never) });
+  const chain = createClient({ transport: custom(payer as never) });
   try {
-    if (token.address === NATIVE_COIN) return await chain.getBalance({ address: address as Address });
-    return await chain.readContract({
+    if (token.address === NATIVE_COIN) return await getBalance(chain, { address: address as Address });
+    return await readContract(chain, {
       address: token.address as Address,
       abi: erc20Abi,
       functionName: 'balanceOf',

@@ -1,7 +1,6 @@
 import createApi from 'openapi-fetch';
 import type { TransactionReceipt } from 'viem';
 import type { ConnectionState } from './connection.js';
-import { errorOf } from './errors.js';
 import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
 import { Follower } from './live/follower.js';
 import type { Observable } from './observable.js';
@@ -18,7 +17,7 @@ import { SharedState } from './shared-state.js';
 import { type SignInOptions, signIn } from './sign-in.js';
 import { type TabTools, browserTabs } from './tabs.js';
 import { type TokenStore, memoryTokens } from './tokens.js';
-import { DEFAULT_RETRY, type RetryOptions, Transport } from './transport.js';
+import { DEFAULT_RETRY, type RetryOptions, Transport, errorOf } from './transport.js';
 import type * as Types from './types.js';
 import { remembered } from './wait.js';
 import type { Payer, Signer } from './wallet.js';

@@ -275,29 +275,3 @@ export type SavingsError =
 
 export const isSavingsError = (error: unknown): error is SavingsError =>
   typeof error === 'object' && error !== null && BRAND in error;
-
-/** Turns an error answer into an error. The response's body must not have been read. */
-export async function errorOf(response: Response): Promise<SavingsError> {
-  const { status } = response;
-  const body = (await response.json().catch(() => undefined)) as
-    Partial<Schemas['ErrorResponse']> | undefined;
-  const { success, code, error, details } = body ?? {};
-  if (success !== false || typeof code !== 'string')
-    return new NoAnswerError(`an answer that is not the service's, with status ${status}`, status);
-  return new ApiError(
-    code,
-    status,
-    error ?? code,
-    details ?? [],
-    retryAfterSeconds(response),
-    response.headers.get('x-request-id') ?? undefined,
-  ) as SavingsError;
-}
-
-/** RFC 9110 allows seconds or a date. Browsers show this header to other origins only if the service exposes it. */
-export function retryAfterSeconds({ headers }: Response): number | undefined {
-  const text = headers.get('retry-after');
-  if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
-}

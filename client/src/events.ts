@@ -1,8 +1,8 @@
-import { ApiError, NoAnswerError, type SavingsError, errorOf, isSavingsError } from './errors.js';
+import { ApiError, NoAnswerError, type SavingsError, isSavingsError } from './errors.js';
 import type { components } from './schema.js';
 import { guarded } from './observable.js';
 import { parseEvents } from './sse.js';
-import type { Transport } from './transport.js';
+import { type Transport, errorOf } from './transport.js';
 import { backoff, wait } from './wait.js';
 
 type Event = components['schemas']['EventPayload'];

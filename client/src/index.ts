@@ -1,27 +1,7 @@
-export { formatAmount, parseAmount } from './amounts.js';
-export type { AmountFormat, AmountProblem, AmountRules, ParsedAmount } from './amounts.js';
+export * from './amounts.js';
 export { SavingsClient } from './client.js';
 export type { ClientOptions, ClientSignInOptions, DrawToCall, PayOptions } from './client.js';
-export {
-  AccountMismatchError,
-  ApiError,
-  ContractError,
-  DepositBelowMinimumError,
-  DepositExpiredError,
-  DepositSubmittedError,
-  InsufficientEtherError,
-  InsufficientTokensError,
-  NoAnswerError,
-  PaymentUnknownError,
-  TransactionCancelledError,
-  TransactionDroppedError,
-  TransactionReplacedError,
-  TransactionRevertedError,
-  WebhookSignatureError,
-  WrongChainError,
-  isSavingsError,
-} from './errors.js';
-export type { ErrorCode, ErrorDetail, PaymentError, SavingsError } from './errors.js';
+export * from './errors.js';
 export type { EventOf, EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
 export { Follower } from './live/follower.js';
 export type { FollowState } from './live/follower.js';

@@ -1,6 +1,7 @@
 import type { Connection, Pause } from './connection.js';
-import { ApiError, NoAnswerError, errorOf, retryAfterSeconds } from './errors.js';
+import { ApiError, NoAnswerError, type SavingsError } from './errors.js';
 import { Reads } from './reads.js';
+import type { components } from './schema.js';
 import type { Session, SessionEnd } from './session.js';
 import { backoff, wait } from './wait.js';
 
@@ -190,3 +191,29 @@ const refusal = ({ code, message, until }: Pause): Response =>
     { success: false, error: message, code },
     { status: 429, headers: { 'retry-after': String(Math.ceil((until - Date.now()) / 1000)) } },
   );
+
+/** Turns an error answer into an error. The response's body must not have been read. */
+export async function errorOf(response: Response): Promise<SavingsError> {
+  const { status } = response;
+  const body = (await response.json().catch(() => undefined)) as
+    Partial<components['schemas']['ErrorResponse']> | undefined;
+  const { success, code, error, details } = body ?? {};
+  if (success !== false || typeof code !== 'string')
+    return new NoAnswerError(`an answer that is not the service's, with status ${status}`, status);
+  return new ApiError(
+    code,
+    status,
+    error ?? code,
+    details ?? [],
+    retryAfterSeconds(response),
+    response.headers.get('x-request-id') ?? undefined,
+  ) as SavingsError;
+}
+
+/** RFC 9110 allows seconds or a date. Browsers show this header to other origins only if the service exposes it. */
+export function retryAfterSeconds({ headers }: Response): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

@@ -53,23 +53,6 @@ export async function checkFunds(
   if (ether < needed) throw new InsufficientEtherError(ether, needed);
 }
 
-/** @throws DepositBelowMinimumError of the contract, if it has a minimum */
-export async function checkMinimum(
-  reader: Client,
-  contract: Address | undefined,
-  amount: bigint,
-  minimum: bigint,
-): Promise<void> {
-  if (amount < minimum) throw new DepositBelowMinimumError(minimum, amount);
-  if (contract === undefined) return;
-  const least = await readContract(reader, {
-    address: contract,
-    abi: POOL,
-    functionName: 'minimumDeposit',
-  }).catch(() => 0n);
-  if (amount < least) throw new DepositBelowMinimumError(least, amount);
-}
-
 export interface PaymentCheck {
   wallet: Payer;
   /** Smallest token units. */
@@ -95,11 +78,13 @@ export async function checkPayment(
   await changeChain(client!, chainId, config);
   const account = addressOf(await payingAccount(client!, signedIn));
   const units = BigInt(amount);
-  await checkMinimum(
-    reader,
-    contract as Address | undefined,
-    units,
-    type ? BigInt(config.minimumDeposits[place] ?? config.minimumDeposit) : 0n,
-  );
+  const least = type ? BigInt(config.minimumDeposits[place] ?? config.minimumDeposit) : 0n;
+  if (units < least) throw new DepositBelowMinimumError(least, units);
+  if (contract !== undefined) {
+    const of = { address: contract as Address, abi: POOL, functionName: 'minimumDeposit' } as const;
+    // Not every contract has one.
+    const minimum = await readContract(reader, of).catch(() => 0n);
+    if (units < minimum) throw new DepositBelowMinimumError(minimum, units);
+  }
   await checkFunds(reader, account, { token: spent.address as Address, amount: units });
 }

@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtension, ApiExtraModels, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ApiExtraModels, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '#platform/openapi/api-docs';
+import { ApiData, ApiEndpoint } from '#platform/openapi/api-docs';
 import { EVENT_MODELS } from '#ledger/outbox/event-models';
 import { RELOAD, TOPICS } from '#ledger/outbox/ledger-event';
 import { Public } from '#features/access/auth.guard';
@@ -50,33 +50,17 @@ export class EventsController {
   @Get()
   @Public()
   @UseGuards(Tickets)
-  @ApiOperation({
+  @ApiEndpoint({
     summary: 'Stream events',
     description:
       "Streams Server-Sent Events of the caller's pools, payments and tickets, and of all draws. `Last-Event-ID` resumes after that event; the event `reload` reports a gap, after which clients read again. Needs a token or a ticket.",
+    errors: [400, 401, 'too_many_connections', 503, 'busy'],
   })
   @ApiResponse({
     status: 200,
     description: 'Long-lived event stream',
     content: { 'text/event-stream': { schema: STREAM, example: EXAMPLE } },
   })
-  @ApiFailure(400)
-  @ApiFailure(401)
-  @ApiFailure(403)
-  @ApiFailure(429)
-  @ApiFailure(500)
-  @ApiFailure(503)
-  @ApiExtension(ERRORS_OF_OPERATION, [
-    400,
-    401,
-    'cross_site_request',
-    'too_many_connections',
-    429,
-    500,
-    503,
-    'busy',
-  ])
-  @ApiBearerAuth()
   async follow(
     @CurrentUser() session: Session,
     @Query() query: EventsQuery,

@@ -113,7 +113,7 @@ export function ApiData(
     ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
     // Answers of sign-in hold tokens and nonces, so they have none.
     ApiExtension(HAS_ETAG, !topLevelCopy),
-    documented(options, topLevelCopy),
+    ApiEndpoint(options, topLevelCopy),
   );
 }
 
@@ -124,12 +124,13 @@ export const ApiNoContent = (
   applyDecorators(
     HttpCode(204),
     ApiNoContentResponse({ description: 'Done; no body' }),
-    documented(options, false),
+    ApiEndpoint(options),
   );
 
-function documented(
-  { summary, description, errors = [] }: Options,
-  isSignIn: boolean,
+/** Documents what an endpoint does and its errors. Its answers are documented beside this. */
+export function ApiEndpoint(
+  { summary, description, errors = [] }: Pick<Options, 'summary' | 'description' | 'errors'>,
+  isSignIn = false,
 ): MethodDecorator & ClassDecorator {
   const all: DocumentedError[] = ['validation_failed', ...errors, 'cross_site_request', 429, 500, 503];
   return applyDecorators(

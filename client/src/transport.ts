@@ -120,7 +120,11 @@ export class Transport {
   ): Promise<Response | NoAnswerError> {
     const pausing = LOGOUT.test(new URL(input.url).pathname) ? undefined : this.connection.pausing;
     if (pausing) return refusal(pausing);
+    // Not `AbortSignal.any`, which Safari has had only since 17.4: streams need it, requests must not.
     const limit = new AbortController();
+    const abort = (): void => limit.abort(input.signal?.reason);
+    if (input.signal?.aborted) abort();
+    input.signal?.addEventListener('abort', abort, { once: true });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waitForMore = (): void => {
       clearTimeout(timer);
@@ -128,8 +132,7 @@ export class Transport {
     };
     waitForMore();
     // A body can be read only once, so each attempt gets a copy.
-    const signal = AbortSignal.any([input.signal, limit.signal]);
-    const request = new Request(input.clone(), { signal });
+    const request = new Request(input.clone(), { signal: limit.signal });
     if (token !== null && !request.headers.has('authorization'))
       request.headers.set('authorization', `Bearer ${token}`);
     this.connection.asked();

@@ -161,14 +161,16 @@ export class Payments implements Observable<readonly Payment[]> {
     { signal, onChange, ...options }: ResumeOptions,
   ): Promise<TransactionReceipt[]> {
     const end = new AbortController();
-    const ended = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
+    const abort = (): void => end.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
     const running: Running = { payment: from, begun: false, end };
     this.running.set(from.id, running);
     const unwatch = this.store.watch?.(() => void this.stopIfCancelled(running));
     try {
       return await carryOut(from, {
         ...options,
-        signal: ended,
+        signal: end.signal,
         api: this.context.api,
         config: await this.context.config(),
         abi: this.abi,
@@ -181,7 +183,7 @@ export class Payments implements Observable<readonly Payment[]> {
             return isCancelled ? undefined : payment;
           });
           Object.assign(running, { payment, begun: true });
-          if (!counts) ended.throwIfAborted();
+          if (!counts) end.signal.throwIfAborted();
           guarded(onChange)(payment);
           if (payment.state === 'mined' || payment.state === 'done')
             void this.settle(payment, options.wallet).catch(() => undefined);
@@ -192,6 +194,7 @@ export class Payments implements Observable<readonly Payment[]> {
           this.entries.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
       });
     } finally {
+      signal?.removeEventListener('abort', abort);
       unwatch?.();
       this.running.delete(from.id);
     }

@@ -65,10 +65,11 @@ export class SequenceCheck {
   /** The number of each contract's last event, including these. */
   private after(events: BlockBatch['events']): Map<string, number> {
     const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
-    for (const { contract, seq } of events) {
+    for (const { contract, seq, blockNumber, logIndex } of events) {
       const before = last.get(contract)!;
       if (seq > before + 1 && this.isNumbered(contract)) throw new SequenceGap(contract, before, seq);
-      if (seq <= before) throw new SequenceFall(contract, `event ${seq} of ${contract} came again`);
+      if (seq <= before)
+        throw new SequenceFall(contract, `log ${logIndex} of block ${blockNumber} of ${contract} came again`);
       last.set(contract, seq);
     }
     return last;

@@ -8,12 +8,12 @@ import type {
 } from '@pooled-savings/client';
 import { useRef, useState } from 'preact/hooks';
 import type { Followed } from './changes.js';
-import { type CircleActions, circleActions } from './circle-acting.js';
-import type { Due } from './entry.js';
+import type { CircleActions } from './circle-card.js';
+import { setChainTime } from './clock.js';
 import { type Problem, Refused, problemOf } from './errors.js';
 import { withSymbol } from './format.js';
 import { type Job, type Progress, runJob } from './job.js';
-import type { LotteryActions } from './lottery.js';
+import type { Due, LotteryActions } from './lottery.js';
 import type { Paying } from './paying.js';
 import { titleOf } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
@@ -142,6 +142,30 @@ export function useActing(
         })),
   };
 
+  const circles: CircleActions = {
+    watch: (pool) => rounds.watch(pool),
+    pay: ({ id: pool }, kind) => void pay({ kind, pool }),
+    open: async (pool, { joinBy, ...terms }) => {
+      await pay({ kind: 'openCircle', pool, ...terms, joinBy: joinBy.toISOString() });
+      return undefined;
+    },
+    local: local && {
+      savers: local.saverAddresses,
+      othersIn: (circle) => local.saversIn(circle).length,
+      act: (circle) =>
+        void run('Test savers', ['They do their part on the local chain'], async () => {
+          await local.actIn(circle);
+          return circle.state === 'JOINING' ? 'They have joined.' : 'They have paid.';
+        }),
+      pass: (pool, until) =>
+        void run('Let the time pass', ['The local chain goes forward'], async () => {
+          setChainTime(await local.passTo(until));
+          await rounds.until(pool, ({ can }) => can.includes('endRound') || can.includes('cancel'));
+          return 'The time is over.';
+        }),
+    },
+  };
+
   const lottery: LotteryActions = {
     buy: (count) => void pay({ kind: 'buyTickets', count: `${count}` }),
     settle: ({ drawId, contract }, due) => void pay({ kind: SETTLED_BY[due], drawId, contract }),
@@ -190,7 +214,7 @@ export function useActing(
       }));
 
   return {
-    ...{ pools, circles: circleActions(rounds, local, pay, run), lottery, create, fund },
+    ...{ pools, circles, lottery, create, fund },
     job: job?.id === hidden ? undefined : job,
     closeJob: () => hide(job?.id),
   };

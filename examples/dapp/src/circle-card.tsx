@@ -1,7 +1,7 @@
 import type { PoolItem, PoolRounds, Position } from '@pooled-savings/client';
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { CircleActions } from './circle-acting.js';
+import type { NewCircle } from './circle-terms.js';
 import {
   type Circle,
   capital,
@@ -13,12 +13,30 @@ import {
   stateText,
 } from './circle-texts.js';
 import { secondsTo } from './clock.js';
-import { Dialog } from './dialog.js';
+import type { Problem } from './errors.js';
 import { type Token, amountText, withSymbol } from './format.js';
+import { Button, Confirm, Facts } from './parts.js';
+import type { CircleKind } from './payment-texts.js';
 
 /** More are shown when somebody asks for them. */
 const SHOWN_MEMBERS = 6;
 const TICK_MS = 1_000;
+
+export interface CircleActions {
+  /** Has the circle kept true while it is looked at. Returns a function that ends it. */
+  watch: (pool: string) => () => void;
+  pay: (pool: PoolItem, kind: Exclude<CircleKind, 'openCircle'>) => void;
+  /** Resolves to what is wrong with the terms; nothing was sent then. */
+  open: (pool: string, terms: NewCircle) => Promise<Problem | undefined>;
+  /** Only on the local chain. */
+  local?: {
+    /** How many of its members are test savers who can do their part now. */
+    savers: readonly string[];
+    othersIn: (circle: Circle) => number;
+    act: (circle: Circle) => void;
+    pass: (pool: string, until: string) => void;
+  };
+}
 
 /** A rotating pool: its circle, and what the caller may do about it now. */
 export function CircleCard({
@@ -85,18 +103,14 @@ export function CircleCard({
       )}
       <div class="actions">
         {showPayment ? (
-          <button type="button" onClick={showPayment}>
-            Show the payment
-          </button>
+          <Button text="Show the payment" onClick={showPayment} />
         ) : (
           rounds && (
             <CircleButtons pool={pool} rounds={rounds} token={token} actions={actions} onOpen={onOpen} />
           )
         )}
         {!showPayment && rounds && !circle && onCancelPool && (
-          <button type="button" onClick={onCancelPool}>
-            Cancel the pool
-          </button>
+          <Button text="Cancel the pool" onClick={onCancelPool} />
         )}
         {circle && <LocalButtons pool={pool.id} circle={circle} actions={actions} />}
       </div>
@@ -139,18 +153,13 @@ function OpenCircle({
       {mine && ownTexts(circle, mine, token).map((each) => <p key={each}>{each}</p>)}
       {mine && (
         <dl>
-          <div>
-            <dt>Your turn</dt>
-            <dd data-field="place">Round {mine.place + 1}</dd>
-          </div>
-          <div>
-            <dt>Yours in it</dt>
-            <dd data-field="held">{amountText(position?.balance ?? '0', token)}</dd>
-          </div>
-          <div>
-            <dt>You got out</dt>
-            <dd data-field="received">{amountText(mine.received, token)}</dd>
-          </div>
+          <Facts
+            facts={[
+              ['Your turn', `Round ${mine.place + 1}`, 'place'],
+              ['Yours in it', amountText(position?.balance ?? '0', token), 'held'],
+              ['You got out', amountText(mine.received, token), 'received'],
+            ]}
+          />
         </dl>
       )}
       <details open={members.length <= SHOWN_MEMBERS}>
@@ -194,22 +203,26 @@ function CircleButtons({
   const amount = (text: string, units: string): string => `${text} ${withSymbol(units, token)}`;
   const { pay } = actions;
   const all: { [Name in PoolRounds['can'][number]]: () => preact.JSX.Element } = {
-    open: () => <Button main text="Open the circle" onClick={onOpen} />,
+    open: () => <Button kind="main" text="Open the circle" onClick={onOpen} />,
     join: () => (
       <Button
-        main
+        kind="main"
         text={circle!.collateral === '0' ? 'Join the circle' : amount('Join and lock', circle!.collateral)}
         onClick={() => pay(pool, 'join')}
       />
     ),
     contribute: () => (
-      <Button main text={amount('Pay', circle!.contribution)} onClick={() => pay(pool, 'contribute')} />
+      <Button
+        kind="main"
+        text={amount('Pay', circle!.contribution)}
+        onClick={() => pay(pool, 'contribute')}
+      />
     ),
     payout: () => (
-      <Button main text={amount('Take', mine!.payout)} onClick={() => pay(pool, 'claimPayout')} />
+      <Button kind="main" text={amount('Take', mine!.payout)} onClick={() => pay(pool, 'claimPayout')} />
     ),
     refund: () => (
-      <Button main text={amount('Take back', mine!.refund)} onClick={() => pay(pool, 'claimRefund')} />
+      <Button kind="main" text={amount('Take back', mine!.refund)} onClick={() => pay(pool, 'claimRefund')} />
     ),
     endRound: () => <Button text="End the round" onClick={() => pay(pool, 'endRound')} />,
     cancel: () => <Button text="Cancel the circle" onClick={() => ask(false)} />,
@@ -220,30 +233,17 @@ function CircleButtons({
         <Fragment key={name}>{all[name]()}</Fragment>
       ))}
       {!isSure && (
-        <Dialog title="Cancel this circle?" onClose={() => ask(true)}>
-          <p>It is then over for all its members. They can take back what they have locked.</p>
-          <div class="actions">
-            <Button
-              main
-              text="Cancel it"
-              onClick={() => {
-                ask(true);
-                pay(pool, 'cancelCircle');
-              }}
-            />
-            <Button text="Keep it" onClick={() => ask(true)} />
-          </div>
-        </Dialog>
+        <Confirm
+          title="Cancel this circle?"
+          says="It is then over for all its members. They can take back what they have locked."
+          text="Cancel it"
+          onClose={() => ask(true)}
+          onSure={() => pay(pool, 'cancelCircle')}
+        />
       )}
     </>
   );
 }
-
-const Button = ({ text, main = false, onClick }: { text: string; main?: boolean; onClick: () => void }) => (
-  <button type="button" class={main ? 'main' : ''} onClick={onClick}>
-    {text}
-  </button>
-);
 
 /** On the local chain the test savers do their part at once, and time passes. */
 function LocalButtons({
@@ -262,14 +262,14 @@ function LocalButtons({
   return (
     <>
       {others > 0 && (
-        <button type="button" class="local" onClick={() => local.act(circle)}>
-          {state === 'JOINING' ? 'Have the test savers join' : 'Have the test savers pay'}
-        </button>
+        <Button
+          kind="local"
+          text={state === 'JOINING' ? 'Have the test savers join' : 'Have the test savers pay'}
+          onClick={() => local.act(circle)}
+        />
       )}
       {end !== null && secondsTo(end) > 0 && (
-        <button type="button" class="local" onClick={() => local.pass(pool, end)}>
-          Let the time pass
-        </button>
+        <Button kind="local" text="Let the time pass" onClick={() => local.pass(pool, end)} />
       )}
     </>
   );

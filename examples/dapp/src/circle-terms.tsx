@@ -2,10 +2,9 @@ import type { PoolDetail } from '@pooled-savings/client';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isAddress } from 'viem';
-import type { NewCircle } from './circle-acting.js';
 import { PERIODS } from './circle-texts.js';
 import { chainNow } from './clock.js';
-import { Dialog, ProblemText } from './dialog.js';
+import { Dialog, ProblemText, Submit } from './parts.js';
 import { type Problem, problemOf } from './errors.js';
 import { AmountField, Field, useSubmit, useWrong } from './fields.js';
 import { type Token, exactText, readAmount, shortAddress, withSymbol } from './format.js';
@@ -14,6 +13,15 @@ import type { Tokens } from './tokens.js';
 
 const [LEAST_MEMBERS, MOST_MEMBERS] = [2, 32];
 const [HOUR, , WEEK] = PERIODS.map(([seconds]) => seconds);
+
+/** What the members agree on. Amounts in smallest units, times in seconds. */
+export interface NewCircle {
+  contribution: bigint;
+  collateral: bigint;
+  period: number;
+  joinBy: Date;
+  members: readonly string[];
+}
 
 /** Asks for what the members of a circle agree on, for good. */
 export function OpenCircleDialog({
@@ -133,12 +141,7 @@ function Terms({
           />
         )}
       </Field>
-      {problem && <ProblemText problem={problem} />}
-      <div class="actions">
-        <button type="submit" class="main" disabled={busy}>
-          {busy ? 'Looking at your wallet…' : 'Open the circle'}
-        </button>
-      </div>
+      <Submit text="Open the circle" busy={busy} problem={problem} />
     </form>
   );
 }

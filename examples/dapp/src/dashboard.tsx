@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActing } from './acting.js';
 import { useFollowed } from './changes.js';
 import { BarChart, paidOf } from './chart.js';
-import { JobDialog, ProblemText } from './dialog.js';
+import { JobDialog } from './job.js';
+import { Button, ProblemText } from './parts.js';
 import { textOf } from './errors.js';
 import { amountOf, amountText, dateText, withSymbol } from './format.js';
 import { Lottery } from './lottery.js';
@@ -115,11 +116,7 @@ export function Dashboard({
           value={holdings.inWallet === null ? '–' : amountText(holdings.inWallet, token)}
           unit={token.symbol}
         >
-          {fund && (
-            <button type="button" class="link local" onClick={fund}>
-              Get 1,000 more
-            </button>
-          )}
+          {fund && <Button kind="link local" text="Get 1,000 more" onClick={fund} />}
         </Tile>
       </section>
       <div class="columns">

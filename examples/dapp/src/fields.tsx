@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Dialog, ProblemText } from './dialog.js';
+import { Button, Dialog, Submit } from './parts.js';
 import type { Problem } from './errors.js';
 import { type Token, exactText, exactWithSymbol, readAmount, withSymbol } from './format.js';
 
@@ -185,18 +185,11 @@ export function AmountDialog({
           {most !== null && (
             <span>
               At most {withSymbol(most, token)}{' '}
-              <button type="button" class="link" onClick={() => setText(exactText(most, token))}>
-                Use all
-              </button>
+              <Button kind="link" text="Use all" onClick={() => setText(exactText(most, token))} />
             </span>
           )}
         </AmountField>
-        {problem && <ProblemText problem={problem} />}
-        <div class="actions">
-          <button type="submit" class="main" disabled={busy}>
-            {busy ? 'Looking at your wallet…' : title}
-          </button>
-        </div>
+        <Submit text={title} busy={busy} problem={problem} />
       </form>
     </Dialog>
   );

@@ -1,9 +1,14 @@
 import type { CurrentDraw, DrawEntry, Winner } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
-import { DUE, type DrawOf, type Due, Entry, ticketsText } from './entry.js';
 import { durationText, secondsTo } from './clock.js';
 import { type Token, amountText, dateText, shortAddress, withSymbol } from './format.js';
+import { Button } from './parts.js';
 import type { Tokens } from './tokens.js';
+
+/** A draw of one of the contracts. */
+export type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
+
+export type Due = NonNullable<DrawEntry['due']>;
 
 const MOST_TICKETS = 100;
 /** The local chain can be moved forward to a draw this soon. */
@@ -80,13 +85,9 @@ export function Lottery({
       {actions.local && (
         <div class="actions">
           {draw && draw.totalTickets > 0 && secondsTo(draw.drawTime) <= SHORT_DRAW_SECONDS ? (
-            <button type="button" class="local" onClick={() => actions.local?.end(draw)}>
-              End the draw now
-            </button>
+            <Button kind="local" text="End the draw now" onClick={() => actions.local?.end(draw)} />
           ) : (
-            <button type="button" class="local" onClick={actions.local.openShort}>
-              Start a one-minute draw
-            </button>
+            <Button kind="local" text="Start a one-minute draw" onClick={actions.local.openShort} />
           )}
         </div>
       )}
@@ -106,9 +107,7 @@ export function Lottery({
         </>
       )}
       {entryCount > entries.length && !older && (
-        <button type="button" class="link" onClick={() => showOlder(true)}>
-          Show all {entryCount} draws
-        </button>
+        <Button kind="link" text={`Show all ${entryCount} draws`} onClick={() => showOlder(true)} />
       )}
       {winners.length > 0 && (
         <>
@@ -196,12 +195,63 @@ function OpenDraw({
         </form>
       )}
       {draw.due && (
-        <button type="button" class="main" onClick={() => actions.settle(draw, draw.due!)}>
-          {DUE[draw.due]('0', token)}
-        </button>
+        <Button
+          kind="main"
+          text={DUE[draw.due]('0', token)}
+          onClick={() => actions.settle(draw, draw.due!)}
+        />
       )}
     </>
   );
 }
 
 const keyOf = ({ contract, drawId }: DrawOf): string => `${contract} ${drawId}`;
+
+const DUE: Record<Due, (amount: string, token: Token) => string> = {
+  claim: (amount, token) => `Take ${withSymbol(amount, token)}`,
+  refund: (amount, token) => `Take back ${withSymbol(amount, token)}`,
+  complete: () => 'Pick the winner',
+  cancel: () => 'Cancel the draw',
+};
+
+/** A draw into which the caller paid, and what the caller may do about it. */
+function Entry({
+  entry,
+  token,
+  settle,
+}: {
+  entry: DrawEntry;
+  token: Token;
+  settle: (draw: DrawOf, due: Due) => void;
+}) {
+  const { drawId, tickets, due, refundable, prize } = entry;
+  const [outcome, kind] = outcomeOf(entry, token);
+  const amount = due === 'refund' ? refundable : (prize ?? '0');
+  return (
+    <li data-draw={drawId}>
+      <span>
+        Draw {drawId} <span class="muted">· {ticketsText(tickets)}</span>
+      </span>
+      <span class="end">
+        <span class={`chip ${kind}`}>{outcome}</span>
+        {due && <Button kind="main" text={DUE[due](amount, token)} onClick={() => settle(entry, due)} />}
+      </span>
+    </li>
+  );
+}
+
+function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: Token): [string, string] {
+  switch (status) {
+    case 'ACTIVE':
+      return ['Open', 'warn'];
+    case 'DRAWING':
+      return ['Drawing', 'warn'];
+    case 'CANCELLED':
+      return refundable === '0' ? ['Cancelled, refunded', ''] : ['Cancelled', 'warn'];
+    case 'COMPLETED':
+      if (!won) return ['Not this time', ''];
+      return [`Won ${withSymbol(prize ?? '0', token)}${paid ? ', paid' : ''}`, 'good'];
+  }
+}
+
+const ticketsText = (count: number): string => `${count} ${count === 1 ? 'ticket' : 'tickets'}`;

@@ -2,11 +2,20 @@ import { useConnection, useSession } from '@pooled-savings/client/react';
 import { render } from 'preact';
 import { Suspense, lazy } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
-import { ProblemText } from './dialog.js';
+import { Button, Facts, ProblemText } from './parts.js';
 import { type Problem, endedProblem, problemOf } from './errors.js';
-import { shortAddress } from './format.js';
-import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
-import { Visitor } from './visitor.js';
+import { type Token, shortAddress, withSymbol } from './format.js';
+import {
+  type Public,
+  type ReadyConfig,
+  type Session,
+  client,
+  readPublic,
+  readyConfig,
+  resume,
+  signIn,
+  signOut,
+} from './session.js';
 import { type WalletChoice, discoverWallets } from './wallets.js';
 
 /** What only those who are signed in need. */
@@ -66,9 +75,7 @@ function App() {
             <span class="chip account" title={session.address}>
               {shortAddress(session.address)}
             </span>
-            <button type="button" onClick={() => void leave()}>
-              Sign out
-            </button>
+            <Button text="Sign out" onClick={() => void leave()} />
           </>
         )}
       </header>
@@ -164,6 +171,31 @@ function Welcome({
       {problem && <ProblemText problem={problem} />}
       {config?.publicStatistics && <Visitor token={config.token} />}
     </section>
+  );
+}
+
+/** What the service shows to everyone: totals, and the open draw. Only where its operator wants that. */
+function Visitor({ token }: { token: Token }) {
+  const [shown, show] = useState<Public>();
+  // Without it the page is still one to sign in on.
+  useEffect(() => void readPublic().then(show, () => undefined), []);
+  if (!shown) return null;
+  const { analytics, draw } = shown;
+  const paid = BigInt(analytics.totalDeposits) - BigInt(analytics.pendingDeposits);
+  const facts: [string, string][] = [
+    ['Paid into pools so far', withSymbol(paid, token)],
+    ['Pools', String(analytics.totalPools)],
+    ['Average APR', `${analytics.averageAPR} %`],
+  ];
+  if (draw)
+    facts.push(
+      ['Prize of the open draw', withSymbol(draw.prizePool, token)],
+      ['Chance of a ticket bought now', `1 in ${draw.totalTickets + 1}`],
+    );
+  return (
+    <dl class="facts" aria-label="The service in figures">
+      <Facts facts={facts} />
+    </dl>
   );
 }
 

@@ -2,7 +2,7 @@ import type { NewPool, PoolType } from '@pooled-savings/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isAddress } from 'viem';
-import { Dialog, ProblemText } from './dialog.js';
+import { Button, Dialog, Submit } from './parts.js';
 import type { Problem } from './errors.js';
 import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
 import { readAmount, shortAddress } from './format.js';
@@ -127,9 +127,11 @@ export function NewPoolDialog({
             hint={
               isCircle &&
               testSavers && (
-                <button type="button" class="link local" onClick={() => setMembers(testSavers.join('\n'))}>
-                  Two test savers
-                </button>
+                <Button
+                  kind="link local"
+                  text="Two test savers"
+                  onClick={() => setMembers(testSavers.join('\n'))}
+                />
               )
             }
           >
@@ -158,16 +160,11 @@ export function NewPoolDialog({
             </span>
           </label>
         )}
-        {problem && <ProblemText problem={problem} />}
-        <div class="actions">
-          <button type="submit" class="main" disabled={busy}>
-            {busy
-              ? 'Looking at your wallet…'
-              : calls.includes('deposit')
-                ? 'Create and pay'
-                : 'Create the pool'}
-          </button>
-        </div>
+        <Submit
+          text={calls.includes('deposit') ? 'Create and pay' : 'Create the pool'}
+          busy={busy}
+          problem={problem}
+        />
       </form>
     </Dialog>
   );

@@ -1,6 +1,6 @@
 import { type Payment, isSent, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Dialog, ProblemText, type ShownStep, Steps } from './dialog.js';
+import { Button, Dialog, ProblemText, type ShownStep, Steps } from './parts.js';
 import { type Token, shortAddress } from './format.js';
 import type { Paying, ShownPayment } from './paying.js';
 import type { Tokens } from './tokens.js';
@@ -46,18 +46,12 @@ export function PaymentDialog({ shown, tokens, explorer, paying }: Context & { s
       </div>
       {hash && <Sent payment={payment} explorer={explorer} />}
       <div class="actions">
-        {waits && (
-          <button type="button" class="main" onClick={() => paying.resume(id)}>
-            Ask the wallet again
-          </button>
-        )}
+        {waits && <Button kind="main" text="Ask the wallet again" onClick={() => paying.resume(id)} />}
         <button ref={button} type="button" class={arrived ? 'main' : ''} onClick={close}>
           {arrived ? 'Done' : ended ? 'Close' : 'Go on in the background'}
         </button>
         {isUnderWay(payment) && !isSent(payment) && (
-          <button type="button" onClick={() => paying.cancel(id)}>
-            Cancel
-          </button>
+          <Button text="Cancel" onClick={() => paying.cancel(id)} />
         )}
       </div>
     </Dialog>
@@ -159,9 +153,7 @@ export function UnderWay({ tokens, paying }: Omit<Context, 'explorer'>) {
               {titleOf(shown.payment.kind)}{' '}
               <span class="muted">· {shortStatus(shown, tokens.ofPayment(shown.payment))}</span>
             </span>
-            <button type="button" onClick={() => paying.show(shown.payment.id)}>
-              Show
-            </button>
+            <Button text="Show" onClick={() => paying.show(shown.payment.id)} />
           </li>
         ))}
       </ul>

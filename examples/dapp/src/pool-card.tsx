@@ -1,6 +1,6 @@
 import type { PoolItem, Position } from '@pooled-savings/client';
 import { type Token, amountText, dateText, numberText, shortAddress, withSymbol } from './format.js';
-import { PoolState } from './pool-state.js';
+import { Button, Facts } from './parts.js';
 import { type PoolActions, TYPES } from './pools.js';
 import { type Calls, isVault } from './session.js';
 
@@ -73,20 +73,13 @@ export function PoolCard({
         )}
       </p>
       <dl>
-        <div>
-          <dt>You hold</dt>
-          <dd data-field="held">{amountText(held, token)}</dd>
-        </div>
-        <div>
-          <dt>Earned</dt>
-          <dd data-field="earned">
-            {position?.earned === null ? '–' : amountText(position?.earned ?? '0', token)}
-          </dd>
-        </div>
-        <div>
-          <dt>To claim</dt>
-          <dd data-field="claimable">{position?.claimable === null ? '–' : amountText(claimable, token)}</dd>
-        </div>
+        <Facts
+          facts={[
+            ['You hold', amountText(held, token), 'held'],
+            ['Earned', orUnknown(position?.earned, token), 'earned'],
+            ['To claim', orUnknown(position?.claimable, token), 'claimable'],
+          ]}
+        />
       </dl>
       {isOthers && (
         <p class="hint">The money in this pool belongs to its owner, who alone can deposit and withdraw.</p>
@@ -100,54 +93,71 @@ export function PoolCard({
       )}
       <div class="actions">
         {showPayment ? (
-          <button type="button" onClick={showPayment}>
-            Show the payment
-          </button>
+          <Button text="Show the payment" onClick={showPayment} />
         ) : (
           pending &&
           !pending.submitted &&
           !others &&
           can('deposit') && (
-            <button
-              type="button"
-              class="main"
+            <Button
+              kind="main"
+              text={`Pay ${withSymbol(pending.amount, token)}`}
               onClick={() => actions.pay(pool, { depositId: pending.id, amount: BigInt(pending.amount) })}
-            >
-              Pay {withSymbol(pending.amount, token)}
-            </button>
+            />
           )
         )}
         {can('deposit') && !isOthers && !pending && !showPayment && (
-          <button type="button" onClick={() => ask('deposit')}>
-            Deposit
-          </button>
+          <Button text="Deposit" onClick={() => ask('deposit')} />
         )}
-        {can('withdraw') && held > 0n && (
-          <button type="button" onClick={() => ask('withdraw')}>
-            Withdraw
-          </button>
-        )}
+        {can('withdraw') && held > 0n && <Button text="Withdraw" onClick={() => ask('withdraw')} />}
         {can('claim') && (claimable > 0n || (!isOurs && held > 0n)) && (
-          <button type="button" class="main" onClick={() => actions.claim(pool)}>
-            Claim
-          </button>
+          <Button kind="main" text="Claim" onClick={() => actions.claim(pool)} />
         )}
         {isOurs && position && (
-          <button type="button" onClick={() => actions.compound(pool, !position.compounding)}>
-            {position.compounding ? 'Stop compounding' : 'Compound yield'}
-          </button>
+          <Button
+            text={position.compounding ? 'Stop compounding' : 'Compound yield'}
+            onClick={() => actions.compound(pool, !position.compounding)}
+          />
         )}
         {mayCancel && !pending?.submitted && !showPayment && (
-          <button type="button" onClick={() => ask('cancel')}>
-            Cancel the pool
-          </button>
+          <Button text="Cancel the pool" onClick={() => ask('cancel')} />
         )}
         {actions.accrue && (isOurs || isVault(calls)) && paid > 0n && (
-          <button type="button" class="local" onClick={() => actions.accrue?.(pool)}>
-            Add 5 % yield
-          </button>
+          <Button kind="local" text="Add 5 % yield" onClick={() => actions.accrue?.(pool)} />
         )}
       </div>
     </li>
   );
+}
+
+/** Null: nobody knows it before it is claimed. */
+const orUnknown = (units: string | null | undefined, token: Token): string =>
+  units === null ? '–' : amountText(units ?? '0', token);
+
+type Summary = PoolItem['recentTransactions'][number];
+
+/** What has become of its deposits: one that nobody paid is not confirmed. */
+function PoolState({
+  pool,
+  pending,
+  isOthers,
+  isPaying,
+}: {
+  pool: PoolItem;
+  pending: Summary | undefined;
+  isOthers: boolean;
+  isPaying: boolean;
+}) {
+  const deposits = pool.recentTransactions.filter(({ type }) => type === 'DEPOSIT');
+  const isPaid = deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n;
+  const [text, kind] = pending?.submitted
+    ? ['Paid, not confirmed yet', 'warn']
+    : isPaying
+      ? ['Payment under way', 'warn']
+      : pending
+        ? [isOthers ? 'Waiting for its owner' : 'Waiting for payment', 'warn']
+        : isPaid
+          ? ['Confirmed', 'good']
+          : [deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet', ''];
+  return <span class={`chip ${kind}`}>{text}</span>;
 }

@@ -1,9 +1,8 @@
 import type { PoolItem, PoolType, Position } from '@pooled-savings/client';
 import { useState } from 'preact/hooks';
-import type { CircleActions } from './circle-acting.js';
-import { CircleCard } from './circle-card.js';
+import { type CircleActions, CircleCard } from './circle-card.js';
 import { OpenCircleDialog } from './circle-terms.js';
-import { Dialog } from './dialog.js';
+import { Button, Confirm } from './parts.js';
 import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
 import { PoolCard, isCancellable } from './pool-card.js';
@@ -79,9 +78,7 @@ export function Pools({
     <section aria-labelledby="pools">
       <div class="section-head">
         <h2 id="pools">Your pools</h2>
-        <button type="button" class="main" onClick={onNew}>
-          New pool
-        </button>
+        <Button kind="main" text="New pool" onClick={onNew} />
       </div>
       {pools.length === 0 && (
         <div class="card empty">
@@ -146,24 +143,13 @@ export function Pools({
         />
       )}
       {asking?.what === 'cancel' && (
-        <Dialog title="Cancel this pool?" onClose={close}>
-          <p>Nothing was paid into it. It will be gone for its members, too.</p>
-          <div class="actions">
-            <button
-              type="button"
-              class="main"
-              onClick={() => {
-                close();
-                actions.cancel(asking.pool);
-              }}
-            >
-              Cancel the pool
-            </button>
-            <button type="button" onClick={close}>
-              Keep it
-            </button>
-          </div>
-        </Dialog>
+        <Confirm
+          title="Cancel this pool?"
+          says="Nothing was paid into it. It will be gone for its members, too."
+          text="Cancel the pool"
+          onClose={close}
+          onSure={() => actions.cancel(asking.pool)}
+        />
       )}
     </section>
   );

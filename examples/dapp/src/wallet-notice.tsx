@@ -1,6 +1,7 @@
 import type { WalletProvider } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
 import { shortAddress } from './format.js';
+import { Button } from './parts.js';
 import type { ReadyConfig, Session } from './session.js';
 
 type WalletEvent = 'accountsChanged' | 'chainChanged';
@@ -54,11 +55,7 @@ export function WalletNotice({
               ? `Your wallet is on ${shortAddress(now.accounts[0])}, and you signed in as ${shortAddress(address)}. Change back in the wallet to pay.`
               : 'Your wallet is locked, or no longer connected with this page.'}
           </span>
-          {now.accounts.length > 0 && (
-            <button type="button" onClick={onLeave}>
-              Use the other account
-            </button>
-          )}
+          {now.accounts.length > 0 && <Button text="Use the other account" onClick={onLeave} />}
         </p>
       )}
       {now && !isOther && now.chainId !== config.chainId && (

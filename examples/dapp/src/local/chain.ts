@@ -1,10 +1,21 @@
 import type { CurrentDraw, PoolItem } from '@pooled-savings/client';
-import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
+import {
+  type Abi,
+  type Address,
+  createWalletClient,
+  defineChain,
+  encodeFunctionData,
+  http,
+  parseAbi,
+  parseEther,
+  publicActions,
+  toHex,
+} from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { Circle } from '../circle-texts.js';
 import { secondsTo, setChainTime } from '../clock.js';
 import { type LocalConfig, callsAt, isVault } from '../session.js';
 import type { WalletChoice } from '../wallets.js';
-import { localWallet } from './wallets.js';
 
 /**
  * What otherwise needs the contracts' owner or time to pass. On the chain of `npm start` it can be done at once, so
@@ -34,6 +45,29 @@ const TICKET_PRICE = parseEther('1');
 /** Steps in which the chain goes forward to the end of a round. */
 const STEPS = 4;
 const NO_REFERENCE = `0x${'0'.repeat(32)}`;
+
+/**
+ * Keys that every development chain funds. They are public and worth nothing elsewhere. The first owns the contracts of
+ * the local chain; the second is for trying things out; the others are people to share a circle with.
+ */
+const KEYS = {
+  keeper: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  saver: '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
+  first: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  second: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+} as const;
+
+const localWallet = (name: keyof typeof KEYS, rpcUrl: string, chainId: number) =>
+  createWalletClient({
+    account: privateKeyToAccount(KEYS[name]),
+    chain: defineChain({
+      id: chainId,
+      name: 'Local chain',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: [rpcUrl] } },
+    }),
+    transport: http(rpcUrl),
+  });
 
 export class LocalChain {
   /** For trying the page without a wallet. */

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Problem } from './errors.js';
-import type { Job } from './job.js';
 
 /** The browser's modal dialog: it keeps the focus, closes with Escape, and returns the focus. */
 export function Dialog({
@@ -65,28 +64,54 @@ export const Steps = ({ steps }: { steps: readonly ShownStep[] }) => (
   </ol>
 );
 
-/** Shows a job's progress and result. Closed, it goes on in the background. */
-export function JobDialog({ job, onClose }: { job: Job; onClose: () => void }) {
-  const { problem, result } = job;
-  const ended = problem !== undefined || result !== undefined;
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus(), [ended]);
-  const steps = job.steps.map(({ label, state }): ShownStep => ({
-    label,
-    state: problem && state === 'active' ? 'failed' : state,
-  }));
+/** @param kind its classes: "main" is what most people are about to do, "local" is offered on the local chain alone */
+export const Button = ({ text, kind, onClick }: { text: string; kind?: string; onClick: () => void }) => (
+  <button type="button" class={kind} onClick={onClick}>
+    {text}
+  </button>
+);
+
+/** The end of a form that looks at the wallet before it is done. */
+export const Submit = ({ text, busy, problem }: { text: string; busy: boolean; problem?: Problem }) => (
+  <>
+    {problem && <ProblemText problem={problem} />}
+    <div class="actions">
+      <button type="submit" class="main" disabled={busy}>
+        {busy ? 'Looking at your wallet…' : text}
+      </button>
+    </div>
+  </>
+);
+
+/** Asks whether the user is sure. */
+export function Confirm(props: {
+  title: string;
+  says: string;
+  text: string;
+  onClose: () => void;
+  onSure: () => void;
+}) {
+  const { title, says, text, onClose, onSure } = props;
+  const sure = (): void => {
+    onClose();
+    onSure();
+  };
   return (
-    <Dialog title={job.title} onClose={onClose}>
-      <Steps steps={steps} />
-      <div aria-live="polite">
-        {problem && <ProblemText problem={problem} />}
-        {result && <p class="result">{result}</p>}
-      </div>
+    <Dialog title={title} onClose={onClose}>
+      <p>{says}</p>
       <div class="actions">
-        <button ref={button} type="button" class={result ? 'main' : ''} onClick={onClose}>
-          {result ? 'Done' : problem ? 'Close' : 'Go on in the background'}
-        </button>
+        <Button kind="main" text={text} onClick={sure} />
+        <Button text="Keep it" onClick={onClose} />
       </div>
     </Dialog>
   );
 }
+
+/** @param facts name and value, and by which field tests find the value */
+export const Facts = ({ facts }: { facts: readonly (readonly [string, string, string?])[] }) =>
+  facts.map(([name, value, field]) => (
+    <div key={name}>
+      <dt>{name}</dt>
+      <dd data-field={field}>{value}</dd>
+    </div>
+  ));

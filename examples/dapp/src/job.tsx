@@ -1,4 +1,6 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { type Problem, problemOf } from './errors.js';
+import { Dialog, ProblemText, type ShownStep, Steps } from './parts.js';
 
 export interface Step {
   label: string;
@@ -57,4 +59,30 @@ export async function runJob(
   } catch (error) {
     return now({ problem: problemOf(error) });
   }
+}
+
+/** Shows a job's progress and result. Closed, it goes on in the background. */
+export function JobDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  const { problem, result } = job;
+  const ended = problem !== undefined || result !== undefined;
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), [ended]);
+  const steps = job.steps.map(({ label, state }): ShownStep => ({
+    label,
+    state: problem && state === 'active' ? 'failed' : state,
+  }));
+  return (
+    <Dialog title={job.title} onClose={onClose}>
+      <Steps steps={steps} />
+      <div aria-live="polite">
+        {problem && <ProblemText problem={problem} />}
+        {result && <p class="result">{result}</p>}
+      </div>
+      <div class="actions">
+        <button ref={button} type="button" class={result ? 'main' : ''} onClick={onClose}>
+          {result ? 'Done' : problem ? 'Close' : 'Go on in the background'}
+        </button>
+      </div>
+    </Dialog>
+  );
 }

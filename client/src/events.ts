@@ -19,9 +19,9 @@ export interface ReloadEvent {
   id: string | null;
 }
 
-export type SavingsEvent = EventPayload | ReloadEvent;
+export type SavingsEvent = EventOf<Topic>;
 /** What a stream of these topics gives. */
-export type EventOf<Name extends Topic> = EventPayload<Name> | ReloadEvent;
+export type EventOf<Name extends Topic> = EventPayload<Exclude<Name, 'reload'>> | ReloadEvent;
 
 export interface EventsOptions<Name extends Topic = Topic> {
   /** Only these topics; all by default. */
@@ -94,7 +94,7 @@ export async function* followEvents<Name extends Topic>(
       for await (const { event, data } of parseEvents(body, { onChunk, onId, onRetry })) {
         // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;
-        yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventPayload<Name>);
+        yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventOf<Name>);
       }
       lost = new NoAnswerError('the stream ended', undefined);
     } catch (error) {

@@ -99,16 +99,17 @@ export function savingsQueries(client: SavingsClient) {
  * @returns what ends it
  */
 export function invalidation(client: SavingsClient, follower: Follower, queries: Invalidating): () => void {
-  let changed: Key[] = [];
+  // By their text: a hidden tab may hear of thousands of events.
+  const changed = new Map<string, Key>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const { page } = browserTabs();
   const flush = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    if (page?.visibilityState === 'hidden' || changed.length === 0) return;
+    if (page?.visibilityState === 'hidden' || changed.size === 0) return;
     const queryKey = [NAME, client.session.state.address];
-    const keys = changed;
-    changed = [];
+    const keys = [...changed.values()];
+    changed.clear();
     // TanStack joins the first read of a query, which may have begun before the event.
     const joined = new Set<Read>();
     const predicate = (query: Read): boolean => {
@@ -123,7 +124,7 @@ export function invalidation(client: SavingsClient, follower: Follower, queries:
   };
   const look = (): void => void flush();
   const take = (event: SavingsEvent): void => {
-    changed.push(...keysOf(event));
+    for (const key of keysOf(event)) changed.set(JSON.stringify(key), key);
     timer ??= setTimeout(look, TOGETHER_MS);
   };
   const ended = new AbortController();

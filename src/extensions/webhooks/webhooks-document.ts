@@ -62,6 +62,7 @@ export const WEBHOOKS_DOCUMENT: DocumentParts = {
   components: { parameters: Object.fromEntries(parameters) },
   webhooks: {
     ...Object.fromEntries(TOPICS.map((topic) => [topic, sent(topic, modelOf(topic), PAYLOADS[topic][1])])),
+    // Also of `reload`, which webhooks get without its content.
     ...Object.fromEntries(
       NOTICES.map((topic) => [topic, sent(topic, WebhookNotice, NOTICE_SAYS[topic], notice(topic))]),
     ),

@@ -67,6 +67,20 @@ describe('what the example page reads', () => {
     return { page, asked };
   }
 
+  it('can be loaded again where a new version has taken a file of it away, and goes on signed in', async () => {
+    const page = await prepare(await browser.open('about:blank'));
+    const gone = '**/assets/dashboard-*';
+    await page.route(gone, (route) => route.fulfill({ status: 404 }));
+    await injectWallet(page, { account: newWallet(), chainId: 31_337 });
+    await page.goto(dapp.url);
+    await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+    const again = page.getByRole('button', { name: 'Load it again' });
+    await again.waitFor();
+    await page.unroute(gone);
+    await again.click();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
   it('is one call and one stream for all tabs, of which one reads what has changed', async () => {
     const account = newWallet();
     const saver = await app.signIn(account);

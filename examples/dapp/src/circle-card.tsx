@@ -30,8 +30,8 @@ export interface CircleActions {
   open: (pool: string, terms: NewCircle) => Promise<Problem | undefined>;
   /** Only on the local chain. */
   local?: {
-    /** How many of its members are test savers who can do their part now. */
     savers: readonly string[];
+    /** How many of its members are test savers who can do their part now. */
     othersIn: (circle: Circle) => number;
     act: (circle: Circle) => void;
     pass: (pool: string, until: string) => void;

@@ -18,8 +18,20 @@ import {
 } from './session.js';
 import { type WalletChoice, discoverWallets } from './wallets.js';
 
-/** What only those who are signed in need. */
-const Dashboard = lazy(async () => (await import('./dashboard.js')).Dashboard);
+/** What only those who are signed in need. A new version of the page may have taken its file away meanwhile. */
+const Dashboard = lazy(() =>
+  import('./dashboard.js').then(
+    ({ Dashboard }) => Dashboard,
+    () => Outdated,
+  ),
+);
+
+const Outdated = () => (
+  <p class="notice" role="alert">
+    <span>The page could not be loaded completely. There may be a new version.</span>
+    <Button text="Load it again" onClick={() => location.reload()} />
+  </p>
+);
 
 function App() {
   const [config, setConfig] = useState<ReadyConfig>();

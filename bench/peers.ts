@@ -6,7 +6,7 @@ import path from 'node:path';
 import { POOL_TYPES } from '#values/types';
 import { freePort } from '#dev/ports';
 
-export const ROOT = path.resolve(__dirname, '..');
+const ROOT = path.resolve(__dirname, '..');
 const LOGS = path.join(__dirname, '.data', 'logs');
 const PROBE = path.join(__dirname, 'probe.js');
 
@@ -50,7 +50,7 @@ export const CONTRACT = `0x${'c'.repeat(40)}`;
 export const POOL_CONTRACTS = POOL_TYPES.map((type) => `${type}=${CONTRACT}`).join(',');
 
 /** The environment of every peer: as in production, with limits that no run reaches. */
-export const ENVIRONMENT = {
+const ENVIRONMENT = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
   NODE_OPTIONS: '--max-semi-space-size=32',

@@ -7,7 +7,6 @@ import { say } from './output';
 import { useService } from './peers';
 import { profile } from './profile';
 import { scale } from './scale';
-import { start } from './start';
 
 const USAGE = `npm run bench -- [options]
 
@@ -18,7 +17,6 @@ const USAGE = `npm run bench -- [options]
   --service <js>  main.js of another build of the service; writes nothing
   --fairness      latency with and without 2,000 streams, a flood of sign-ins, the indexer; writes
                   bench/results-fairness.json
-  --start         time to the first answer, memory, size of node_modules; writes bench/results-start.json
   --scale         little data against much, light callers against a heavy one; writes bench/results-scale.json
 `;
 
@@ -31,19 +29,15 @@ async function main(): Promise<void> {
       only: { type: 'string' },
       service: { type: 'string' },
       fairness: { type: 'boolean', default: false },
-      start: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return say(USAGE);
   if (values.service) useService(values.service);
   const database = await BenchDatabase.start();
-  // These two measure all of a build, whatever `--only` and `--quick` say.
-  const whole = { service: values.service };
   try {
     if (values.fairness) await fairness(database, values);
-    else if (values.start) await start(database, whole);
-    else if (values.scale) await scale(database, whole);
+    else if (values.scale) await scale(database, { service: values.service });
     else if (values.profile) await profile(database, values.only ?? 'GET /pools');
     else await compare(database, values);
   } finally {

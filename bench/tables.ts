@@ -5,7 +5,6 @@ import type { FairnessResult } from './fairness';
 import type { IndexerResults } from './indexer';
 import { table } from './output';
 import type { ScaleResult } from './scale';
-import type { StartResults } from './start';
 
 const count = (value: number): string => Math.round(value).toLocaleString('en');
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
@@ -55,15 +54,6 @@ export function fairnessTables(results: FairnessResult[]): string {
   });
   const titles = ['p50', 'p99', 'p50 with', 'p99 with', 'ratio', 'stall', 'work', 'stall with', 'work with'];
   return table(['ms', ...titles, 'CPU', 'CPU with'], rows);
-}
-
-export function startTables({ node, results, packages }: StartResults): string {
-  const rows = results.map(({ name, ms, idle, loaded }) => [name, ...[ms, idle, loaded].map(count)]);
-  const largest = packages.largest.map(({ name, mib }) => [name, count(mib)]);
-  return [
-    table([`Node ${node}`, 'first answer, ms', 'MiB idle', 'MiB loaded'], rows),
-    table([`${packages.count} packages of the image, the largest`, `${count(packages.mib)} MiB`], largest),
-  ].join('\n\n');
 }
 
 export function indexerTables({ rounds, samples }: IndexerResults): string {

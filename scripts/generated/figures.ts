@@ -23,10 +23,6 @@ ${tables.scaleTables(results('results-scale.json'))}
 
 ${tables.fairnessTables(results('results-fairness.json'))}
 
-## Start
-
-${tables.startTables(results('results-start.json'))}
-
 ## Indexer
 
 ${tables.indexerTables(results('results-indexer.json'))}

@@ -172,36 +172,33 @@ CASE WHEN (null::text) IS NULL THEN p.deposit_count + p.withdrawal_count + p.cla
     p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id
   FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
   WHERE NOT m.indexed AND m.role = 'MEMBER' AND m.address = ($4::text)
-),
-candidates AS MATERIALIZED (
-  SELECT id, type, newest FROM (
-    SELECT m.id, k.type, k.newest FROM
-memberships m CROSS JOIN LATERAL (VALUES ('DEPOSIT', m.last_deposit_id), ('WITHDRAWAL', m.last_withdrawal_id),
-  ('YIELD_CLAIM', m.last_claim_id)) AS k(type, newest) WHERE k.newest IS NOT NULL AND ((null::text) IS NULL OR k.type = (null::text))
-    UNION ALL
-    SELECT s.pool_id, k.type, s.last_id FROM
+), candidates AS MATERIALIZED (
+      SELECT id, type, first FROM (
+  SELECT m.id, k.type, k.newest AS first
+  FROM memberships m CROSS JOIN LATERAL (VALUES ('DEPOSIT', m.last_deposit_id), ('WITHDRAWAL', m.last_withdrawal_id),
+    ('YIELD_CLAIM', m.last_claim_id)) AS k(type, newest)
+  WHERE k.newest > '00000000000000000000000000000000'::uuid AND ((null::text) IS NULL OR k.type = (null::text)) UNION ALL
+  SELECT s.pool_id, k.type, s.last_id FROM (SELECT * FROM
 (VALUES ('DEPOSIT', 'PENDING'),('DEPOSIT', 'CONFIRMED'),('DEPOSIT', 'EXPIRED'),('WITHDRAWAL', 'PENDING'),('WITHDRAWAL', 'CONFIRMED'),('WITHDRAWAL', 'EXPIRED'),('YIELD_CLAIM', 'PENDING'),('YIELD_CLAIM', 'CONFIRMED'),('YIELD_CLAIM', 'EXPIRED'))
-  AS k(type, status) CROSS JOIN LATERAL (
-      SELECT pool_id, last_id FROM member_streams
-      WHERE address = ($4::text) AND type = k.type AND status = k.status ORDER BY last_id DESC LIMIT (8::bigint) + (0::bigint)) s
-    WHERE
-(SELECT EXISTS (SELECT FROM pool_members WHERE indexed AND role = 'MEMBER' AND address = ($4::text))) AND ((null::text) IS NULL OR k.type = (null::text))
-  ) streams ORDER BY newest DESC LIMIT (8::bigint) + (0::bigint)
-),
-oldest AS MATERIALIZED (
-  SELECT coalesce((SELECT newest FROM candidates OFFSET greatest((8::bigint) + (0::bigint) - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
-)
-  SELECT (
-      (SELECT coalesce(sum(
+  AS k(type, status)
+WHERE (SELECT EXISTS (SELECT FROM pool_members WHERE indexed AND role = 'MEMBER' AND address = ($4::text)))) k CROSS JOIN LATERAL (
+    SELECT pool_id, first_id, last_id FROM member_streams
+    WHERE address = ($4::text) AND type = k.type AND status = k.status AND last_id > '00000000000000000000000000000000'::uuid AND last_id < 'ffffffffffffffffffffffffffffffff'::uuid ORDER BY last_id DESC LIMIT (8::bigint) + (0::bigint)) s
+  WHERE ((null::text) IS NULL OR k.type = (null::text)) AND (NULL::text IS NULL OR k.status = NULL::text)) streams
+      WHERE first IS NOT NULL ORDER BY first desc LIMIT (8::bigint) + (0::bigint)
+    ), farthest AS MATERIALIZED (
+      SELECT coalesce((SELECT first FROM candidates OFFSET greatest((8::bigint) + (0::bigint) - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
+    ), whole AS MATERIALIZED (
+    SELECT (SELECT coalesce(sum(
 CASE WHEN (null::text) IS NULL THEN deposits + withdrawals + claims
   WHEN (null::text) = 'DEPOSIT' THEN deposits WHEN (null::text) = 'WITHDRAWAL' THEN withdrawals
   WHEN (null::text) = 'YIELD_CLAIM' THEN claims END), 0) FROM account_days WHERE address = ($4::text))
-      +
-((SELECT coalesce(sum(count), 0) FROM memberships) +
+      + (SELECT coalesce(sum(count), 0) FROM memberships) +
 (SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($4::text)
-  AND CASE WHEN (null::text) IS NULL THEN type IN ('DEPOSIT','WITHDRAWAL','YIELD_CLAIM') ELSE type = (null::text) END)))::int AS total,
-    list.data, list.last
-  FROM
+  AND CASE WHEN (null::text) IS NULL THEN type IN ('DEPOSIT','WITHDRAWAL','YIELD_CLAIM') ELSE type = (null::text) END) AS total
+  )
+  SELECT whole.total::int, list.data, list.last
+  FROM whole,
 (SELECT coalesce(json_agg(json_build_object(
 'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
 'blockNumber', t.block_number, 'status', t.status,
@@ -209,28 +206,24 @@ CASE WHEN (null::text) IS NULL THEN deposits + withdrawals + claims
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
  FROM (
-      SELECT DISTINCT id FROM (
-        (
-SELECT id FROM (
-    (SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND type = 'DEPOSIT' AND ((null::text) IS NULL OR (null::text) = 'DEPOSIT')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) UNION ALL
-    (SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND type = 'WITHDRAWAL' AND ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) UNION ALL
-    (SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) UNION ALL
-    (SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND type = 'DEPOSIT' AND ((null::text) IS NULL OR (null::text) = 'DEPOSIT')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) UNION ALL
-    (SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) UNION ALL
-    (SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM')
-     ORDER BY id DESC LIMIT (8::bigint) + (0::bigint))) merged
-ORDER BY id DESC LIMIT (8::bigint) + (0::bigint))
-        UNION ALL
-
-SELECT t.id FROM candidates c CROSS JOIN LATERAL (
-  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM oldest)
-  ORDER BY id DESC LIMIT (8::bigint) + (0::bigint)) t
-      ) found ORDER BY id DESC LIMIT (8::bigint) OFFSET (0::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list) transactions
+    SELECT DISTINCT id FROM (
+      (
+  SELECT id FROM ((
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND owner_id = ($3::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND owner_id = ($3::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND owner_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND account = ($4::text) AND NOT by_owner AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND account = ($4::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND account = ($4::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint))) merged
+  ORDER BY id desc LIMIT (8::bigint) + (0::bigint))
+      UNION ALL
+      SELECT t.id FROM candidates c CROSS JOIN LATERAL ((
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint))) t
+    ) found WHERE (SELECT total > (0::bigint) FROM whole)
+    ORDER BY id DESC LIMIT (8::bigint) OFFSET (0::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list) transactions
   CROSS JOIN (
   SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = ($4::text)) AS total,
     coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'tickets', least(t.tickets, 9007199254740991), 'ticketsExact', t.tickets::text,

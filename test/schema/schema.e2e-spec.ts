@@ -38,8 +38,6 @@ import { SECTIONS } from '#extensions/people/export.sql';
 import { UNFINISHED } from '#extensions/people/unfinished';
 import { LIST_POSITIONS, POOL_POSITION } from '#extensions/positions/positions.sql';
 import { START } from '#extensions/start/start.sql';
-import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
-import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
 import * as challenges from '#extensions/webhooks/challenges.sql';
@@ -486,7 +484,6 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.FIRST_ANSWER, { user, key: 'key7' }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
-    run(LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
     run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
     run(POOL_TO_PAY, { pool, caller, transaction: "md5('tx7')::uuid" }),
@@ -544,14 +541,14 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: 'rotating', limit: 10, after: last }),
     ...WALKS.flatMap((each) =>
       [me, heavyOwner, payer].flatMap((who) => [
-        run(TRANSACTIONS_AFTER.asc, { ...who, ...each }),
-        run(TRANSACTIONS_AFTER.desc, { ...who, ...each }),
+        run(transactions.TRANSACTIONS_AFTER.asc, { ...who, ...each }),
+        run(transactions.TRANSACTIONS_AFTER.desc, { ...who, ...each }),
       ]),
     ),
     ...WALKS.flatMap((each) =>
       [caller, address(OWNER)].flatMap((who) => [
-        run(POOL_TRANSACTIONS_AFTER.asc, { pool, caller: who, ...each }),
-        run(POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
+        run(transactions.POOL_TRANSACTIONS_AFTER.asc, { pool, caller: who, ...each }),
+        run(transactions.POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
       ]),
     ),
     run(fanOut.FAN_OUT, {
@@ -678,7 +675,7 @@ describe('a hot statement reads few rows, by index', () => {
         'above' in query
           ? (['desc', 'asc'] as const).map((order) => [
               `transactions_${order}`,
-              (who) => run(TRANSACTIONS_AFTER[order], { ...who, ...query }),
+              (who) => run(transactions.TRANSACTIONS_AFTER[order], { ...who, ...query }),
             ])
           : query.type === 'lottery'
             ? [['list_pools', ({ caller: who }) => run(pools.LIST_POOLS, { caller: who, ...query })]]
@@ -686,10 +683,6 @@ describe('a hot statement reads few rows, by index', () => {
                 [
                   'list_transactions',
                   (who) => run(transactions.LIST_TRANSACTIONS, { ...who, ...(query as typeof deposits) }),
-                ],
-                [
-                  'list_deep_transactions',
-                  (who) => run(LIST_DEEP_TRANSACTIONS, { ...who, ...(query as typeof deposits) }),
                 ],
               ];
       return lists.map(([name, list]) => ({ name, type: query.type, list }));
@@ -740,7 +733,7 @@ describe('a hot statement reads few rows, by index', () => {
   });
 
   it.each(WALKS)('a member of 5,000 pools, by cursor: %o', async (query) => {
-    for (const statement of Object.values(TRANSACTIONS_AFTER)) {
+    for (const statement of Object.values(transactions.TRANSACTIONS_AFTER)) {
       const plan = await planOf(run(statement, { ...heavyMember, ...query }));
       const found = plan.filter(isScan);
       expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);

@@ -6,8 +6,6 @@ import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { SUBMIT_DEPOSIT, TAKE_SUBMISSION_BACK } from '#features/pools/unpaid.sql';
-import { DEEP_OFFSET, LIST_DEEP_TRANSACTIONS } from './deep-transactions.sql';
-import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
 import {
   BY_CURSOR,
   type ListTransactionsQuery,
@@ -18,6 +16,8 @@ import {
 import {
   LIST_POOL_TRANSACTIONS,
   LIST_TRANSACTIONS,
+  POOL_TRANSACTIONS_AFTER,
+  TRANSACTIONS_AFTER,
   TRANSACTION_BY_HASH,
   TRANSACTION_BY_ID,
 } from './transactions.sql';
@@ -45,12 +45,10 @@ export class TransactionsService {
     query: ListTransactionsQuery,
   ): Promise<Page<TransactionItem>> {
     const { page = 1, limit, type = null, poolId } = query;
-    const offset = (page - 1) * limit;
-    const values = { caller, type, limit, offset };
-    const ofAll = offset > DEEP_OFFSET ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
+    const values = { caller, type, limit, offset: (page - 1) * limit };
     const row =
       poolId === undefined
-        ? await this.database.read(ofAll, { ...values, user })
+        ? await this.database.read(LIST_TRANSACTIONS, { ...values, user })
         : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) });
     return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
   }

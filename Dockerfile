@@ -42,7 +42,8 @@ LABEL org.opencontainers.image.title="pooled-savings" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$COMMIT"
-ENV NODE_ENV=production BUILD_COMMIT=$COMMIT
+# Under a memory limit Node makes the semi-spaces so small that collections take a fifth of the CPU time.
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=32 BUILD_COMMIT=$COMMIT
 WORKDIR /app
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules node_modules

@@ -43,11 +43,11 @@ const TAKEN = `kind IN ('Contributed', 'CollateralUsed')`;
 /**
  * Common table expressions with the rows of the tables, as the applied events say: `events`, and `made_` and the name of
  * each table.
- * @param from SQL: the events `e` of the circles
  */
-const recount = (from: string): string => `
+const RECOUNT = `
   WITH events AS MATERIALIZED (
-    SELECT e.* FROM ${from} e.circle_id IS NOT NULL AND e.outcome = 'APPLIED'
+    SELECT e.* FROM unnest($1::text[], $2::numeric[]) AS w(contract, circle_id)
+    JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id WHERE e.outcome = 'APPLIED'
   ), stages AS (
     SELECT contract, circle_id, count(*) FILTER (WHERE kind = 'RoundEnded') AS ended,
       bool_or(kind = 'CircleStarted') AS started, bool_or(kind = 'CircleCompleted') AS completed,
@@ -93,9 +93,6 @@ const recount = (from: string): string => `
     LEFT JOIN turns t USING (contract, circle_id, place) LEFT JOIN ends x USING (contract, circle_id, place)
   )`;
 
-const OF_WANTED = `unnest($1::text[], $2::numeric[]) AS w(contract, circle_id)
-    JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id WHERE`;
-
 const entries = Object.entries(TABLES);
 const list = (columns: string[]): string => columns.join(', ');
 
@@ -110,7 +107,7 @@ export const DELETE_CIRCLES = `
   SELECT`;
 
 export const MAKE_CIRCLES = `
-  ${recount(OF_WANTED)}, ${entries
+  ${RECOUNT}, ${entries
     .map(
       ([table, columns]) => `new_${table} AS (
     INSERT INTO ${table} (${list(columns)}) SELECT ${list(columns)} FROM made_${table})`,
@@ -129,17 +126,3 @@ export const CIRCLES_OF_POOLS = `
 export const MEMBERS_OF_POOLS = `
   SELECT replace(c.pool_id::text, '-', '') AS pool, array_agg(m.account ORDER BY m.place) AS members
   FROM circles c JOIN circle_members m USING (contract, circle_id) WHERE c.pool_id = ANY($1::uuid[]) GROUP BY 1`;
-
-/** Sorted: pools of which a row of their circle is not what its events say. */
-export const WRONG_CIRCLES = `
-  ${recount('chain_events e WHERE')}
-  SELECT wrong.pool_id::text FROM (
-    ${entries
-      .flatMap(([table, columns]) => {
-        const [made, kept] = [`made_${table}`, table].map((name) => `SELECT ${list(columns)} FROM ${name}`);
-        const differing = [`(${made} EXCEPT ${kept})`, `(${kept} EXCEPT ${made})`].join(' UNION ALL ');
-        return `SELECT coalesce(k.pool_id, m.pool_id) AS pool_id FROM (${differing}) d
-      LEFT JOIN circles k USING (contract, circle_id) LEFT JOIN made_circles m USING (contract, circle_id)`;
-      })
-      .join('\n    UNION ALL ')}
-  ) wrong WHERE wrong.pool_id IS NOT NULL GROUP BY wrong.pool_id ORDER BY wrong.pool_id`;

@@ -12,7 +12,7 @@ import {
 } from '#indexer/ledger/decide';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Kind } from '#ledger/adapters/happening';
-import { LOTTERIES } from './events.sql';
+import { LOTTERIES, NO_POOL } from './events.sql';
 import type { Row } from './ordered-rows';
 
 /** Not by the settings: a replay may run with others, or none. */
@@ -31,11 +31,11 @@ export interface StoredItem extends Item {
 const optional = (text: string): string | null => text || null;
 const number = (text: string): number | null => (text ? Number(text) : null);
 
-/** A row of EVENTS. No rule depends on the hashes of its block and transaction, so they are not read. */
-export function storedItem([poolId, text, reason]: (string | null)[]): StoredItem {
+/** A row of EVENTS; the key is no pool's for events that name none. No rule depends on the hashes of its block and transaction, so they are not read. */
+export function storedItem([key, text, reason]: Row): StoredItem {
   const parts = text!.split(' ');
   const event: ChainEvent = {
-    poolId,
+    poolId: key.startsWith(NO_POOL) ? null : key,
     // No rule depends on these two.
     poolName: null,
     fee: null,

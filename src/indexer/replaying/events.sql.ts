@@ -1,4 +1,4 @@
-/** What a replay reads, each sorted by pool as text or by place on the chain. All columns are text. */
+/** What a replay reads, sorted by pool as text. All columns are text. */
 
 /** SQL: 32 hex digits, as the rules compare ids. */
 const compact = (id: string): string => `encode(uuid_send(${id}), 'hex')`;
@@ -9,7 +9,7 @@ const optional = (value: string): string => `coalesce(${value}::text, '')`;
  * Nearly all of an event is one text, joined by blanks, none of which stands in a part: rows of many columns cost twice
  * as much to sort and to send.
  */
-const EVENT = `pool_id::text, concat_ws(' ', block_number, log_index, date_part('epoch', block_time)::bigint, contract,
+const EVENT = `concat_ws(' ', block_number, log_index, date_part('epoch', block_time)::bigint, contract,
   kind, ${optional(compact('ref'))}, ${optional('draw_id')}, ${optional('account')}, ${optional('amount')},
   ${optional('apr_bps')}, ${optional(`date_part('epoch', draw_time)::bigint`)}, outcome,
   ${optional(compact('transaction_id'))}, seq, ${optional('circle_id')}, ${optional('collateral')}, ${optional('period')},
@@ -23,16 +23,22 @@ export const LOTTERIES = `
   SELECT address::text FROM chain_contracts WHERE type = $1
   UNION SELECT contract::text FROM chain_events WHERE kind = 'DrawOpened' AND outcome = 'APPLIED'`;
 
+/** Sorts behind all ids: begins the key of events that name no pool, and is followed by their contract and draw. */
+export const NO_POOL = '~';
+const OF_NONE = `CASE WHEN e.pool_id IS NULL THEN concat_ws(' ', '${NO_POOL}', e.contract, e.draw_id) END`;
+const events = (of: string): string =>
+  `SELECT coalesce(pool_id::text, ${OF_NONE}), ${EVENT} FROM ${of} ORDER BY e.pool_id, ${OF_NONE}, e.block_number, e.log_index`;
 /** Of one snapshot. */
-export const EVENTS = `
-  SELECT ${EVENT} FROM chain_events e WHERE pool_id IS NOT NULL ORDER BY e.pool_id, e.block_number, e.log_index`;
-/** Parameter: pool ids. */
-export const EVENTS_OF = `
-  SELECT ${EVENT} FROM chain_events e WHERE pool_id = ANY($1::uuid[]) ORDER BY e.pool_id, e.block_number, e.log_index`;
-/** Events of no pool. Parameters: block and log index to continue behind, how many. */
-export const EVENTS_OF_NONE = `
-  SELECT ${EVENT} FROM chain_events e WHERE pool_id IS NULL AND (block_number, log_index) > ($1::bigint, $2::bigint)
-  ORDER BY e.block_number, e.log_index LIMIT $3`;
+export const EVENTS = events('chain_events e');
+/** Parameters: pool ids; contracts and ids of draws, null for events that have neither. */
+export const EVENTS_OF = events(`(
+  SELECT * FROM chain_events WHERE pool_id = ANY($1::uuid[])
+  UNION ALL
+  SELECT e.* FROM unnest($2::text[], $3::numeric[]) AS w(contract, draw_id) JOIN chain_events e
+    ON e.contract = w.contract AND e.draw_id = w.draw_id WHERE e.pool_id IS NULL
+  UNION ALL
+  SELECT e.* FROM unnest($2::text[], $3::numeric[]) AS w(contract, draw_id) JOIN chain_events e
+    ON e.contract = w.contract WHERE w.draw_id IS NULL AND e.pool_id IS NULL AND e.draw_id IS NULL) e`);
 
 const pools = (where: string): string => `
   SELECT p.id::text, p.contract_address::text, ${compact('t.id')}, t.account::text, t.requested_amount::text, u.address::text
@@ -42,18 +48,6 @@ const pools = (where: string): string => `
 /** With all deposits that were ever announced, as before any was paid: the oldest first. */
 export const POOLS = pools('');
 export const POOLS_OF = pools('WHERE p.id = ANY($1::uuid[])');
-
-/** Numbers joined by blanks, in the order of `positionText`, `weightsText` and `rateText`. */
-export const POSITIONS = `
-  SELECT pool_id::text, address, concat_ws(' ', balance, weight_offset, owed, accruals, deposited, withdrawn, claimed)
-  FROM positions x ORDER BY x.pool_id`;
-export const WEIGHTS = `
-  SELECT pool_id::text, concat_ws(' ', total, weight_offset, accruals, last_time, last_per_unit)
-  FROM pool_weights x ORDER BY x.pool_id`;
-export const RATES = `
-  SELECT pool_id::text, number::text, concat_ws(' ', time, per_weight, per_unit) FROM accrual_rates x ORDER BY x.pool_id`;
-export const JOURNAL = `
-  SELECT pool_id::text, concat_ws(' ', block_number, address), former::text FROM position_journal x ORDER BY x.pool_id`;
 
 /** The last block that takes effect, and the number of events. */
 export const REACH = `

@@ -1,15 +1,17 @@
 import type { Client } from 'pg';
+import { columnsOf } from '#platform/postgres/columns';
 import { makeCirclesOf } from '#indexer/ledger/circles';
+import { rebuildDraws } from '#indexer/ledger/draws';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { updateKept } from '#indexer/ledger/event-rows';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { refusal } from '#indexer/ledger/set-aside';
 import { correct } from './correction';
-import { type Replayed, addToPool, decideAgain, storedItem } from './event-reader';
-import { EVENTS_OF, HOLD_POOLS, POOLS_OF } from './events.sql';
+import { type Replayed, addToPool, decideAgain, readLotteries, storedItem } from './event-reader';
+import { EVENTS_OF, HOLD_POOLS, NO_POOL, POOLS_OF } from './events.sql';
 import { OrderedRows, type Row, Turns } from './ordered-rows';
-import type { WrongPool } from './pool-walk';
+import type { Wrong } from './pool-walk';
 import {
   FIND_GONE,
   MAKE_ROWS,
@@ -20,29 +22,35 @@ import {
   TAKE_BACK,
 } from './rows.sql';
 
+const isPool = ({ id }: Pick<Wrong, 'id'>): boolean => !id.startsWith(NO_POOL);
+/** The draw is null for events that name neither a pool nor a draw. */
+function drawOf({ id }: Pick<Wrong, 'id'>): { contract: string; drawId: string | null } {
+  const [, contract, drawId = null] = id.split(' ');
+  return { contract, drawId };
+}
+const isDraw = (draw: ReturnType<typeof drawOf>): draw is { contract: string; drawId: string } =>
+  draw.drawId !== null;
+
 /** Decisions that are written together. */
 const WRITTEN_AT_ONCE = 5000;
 /** One transaction takes pools with so many events, or so many pools: requests that change these wait meanwhile. */
 const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
-/** Rebuilds pools that are wrong from their events: some in a transaction, so that locks are short. */
+/** Rebuilds wrong pools and draws from their events: some in a transaction, so that locks are short. */
 export class PoolCorrection {
-  private group: WrongPool[] = [];
+  private group: Wrong[] = [];
   private events = 0;
-  /** Pools of which another pool holds a row, or of which the database refused something. */
-  private readonly later: WrongPool[] = [];
-  /** Pools that were rebuilt. */
-  corrected = 0;
-  /** Pools that stay as they were, and why. */
+  /** Those of which another pool holds a row, or of which the database refused something. */
+  private readonly later: Wrong[] = [];
+  /** Pools that were rebuilt, and outcomes of events that name no pool. */
+  readonly corrected = { pools: 0, chain_events: 0 };
+  /** What stays as it was, and why. */
   readonly refused: string[] = [];
 
-  constructor(
-    private readonly client: Client,
-    private readonly lotteries: ReadonlySet<string>,
-  ) {}
+  constructor(private readonly client: Client) {}
 
-  async add(pool: WrongPool): Promise<void> {
+  async add(pool: Wrong): Promise<void> {
     this.group.push(pool);
     this.events += pool.events;
     if (this.events < GROUP_EVENTS && this.group.length < GROUP_POOLS) return;
@@ -54,7 +62,7 @@ export class PoolCorrection {
     await this.flush();
     for (const pool of this.later.splice(0)) {
       const why = (await this.attempt([pool], true)) && (await this.attempt([pool], false));
-      if (why) this.refused.push(`pool ${pool.id}: ${why}`);
+      if (why) this.refused.push(`${isPool(pool) ? 'pool' : 'events of'} ${pool.id}: ${why}`);
     }
   }
 
@@ -65,15 +73,16 @@ export class PoolCorrection {
   }
 
   /** @returns why the database refuses it, if it does: then nothing is changed */
-  private async attempt(group: WrongPool[], tryFailed: boolean): Promise<string | undefined> {
+  private async attempt(group: Wrong[], tryFailed: boolean): Promise<string | undefined> {
     // Another try without these events would change nothing.
-    const some = group.filter(
-      ({ ledger, positions, circles }) => tryFailed || ledger || positions || circles,
-    );
+    const some = group.filter(({ ledger }) => tryFailed || ledger);
     if (some.length === 0) return undefined;
     try {
-      const changed = await correct(this.client, (effective) => this.make(some, effective, tryFailed));
-      this.corrected += changed;
+      const { pools, outcomes } = await correct(this.client, (effective) =>
+        this.make(some, effective, tryFailed),
+      );
+      this.corrected.pools += pools;
+      this.corrected.chain_events += outcomes;
       return undefined;
     } catch (error) {
       const reason = refusal(error);
@@ -82,20 +91,30 @@ export class PoolCorrection {
     }
   }
 
-  private async make(group: WrongPool[], effective: number, tryFailed: boolean): Promise<number> {
+  private async make(
+    group: Wrong[],
+    effective: number,
+    tryFailed: boolean,
+  ): Promise<{ pools: number; outcomes: number }> {
     const { client } = this;
-    const ids = group.map(({ id }) => id);
+    const pools = group.filter(isPool);
+    const ids = pools.map(({ id }) => id);
+    const draws = group.filter((each) => !isPool(each)).map(drawOf);
     await client.query(HOLD_POOLS, [ids]);
-    const decided = await this.decide(ids, { effective, lotteries: this.lotteries }, tryFailed);
-    const ledger = group.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
-    if (ledger.length > 0) await this.makeRows(ledger);
-    await makeCirclesOf(client, ids);
-    const positions = group
-      .filter(({ id, positions: wrong }) => wrong || ledger.includes(id))
-      .map(({ id }) => id);
-    for (const statement of CLEAR_POOLS) await client.query(statement, [positions]);
-    await rebuildPositions(client, positions);
-    return group.filter((pool) => pool.circles || positions.includes(pool.id)).length;
+    // An indexer that was started meanwhile may follow another lottery, whose draws are no error.
+    const rules = { effective, lotteries: await readLotteries(client) };
+    const decided = await this.decide(ids, draws, rules, tryFailed);
+    const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
+    if (ledger.length > 0) {
+      await this.makeRows(ledger);
+      await makeCirclesOf(client, ledger);
+      for (const statement of CLEAR_POOLS) await client.query(statement, [ledger]);
+      await rebuildPositions(client, ledger);
+    }
+    const others = group.filter((each) => !isPool(each) && decided.has(each.id));
+    await rebuildDraws(client, others.map(drawOf).filter(isDraw));
+    const outcomes = others.reduce((sum, { id }) => sum + decided.get(id)!, 0);
+    return { pools: ledger.length, outcomes };
   }
 
   private async makeRows(ids: string[]): Promise<void> {
@@ -106,16 +125,24 @@ export class PoolCorrection {
     for (const statement of [...MAKE_ROWS, ...SET_POOLS]) await client.query(statement, [ids]);
   }
 
-  /** Writes the outcomes that differ. @returns the pools that have any */
-  private async decide(ids: string[], rules: Rules, tryFailed: boolean): Promise<Set<string>> {
+  /** Writes the outcomes that differ. @returns how many, of the pools and draws that have any */
+  private async decide(
+    ids: string[],
+    draws: ReturnType<typeof drawOf>[],
+    rules: Rules,
+    tryFailed: boolean,
+  ): Promise<Map<string, number>> {
     const { client } = this;
     const turns = new Turns(client);
     const pools = new Map<string, PoolState>();
     const read = await OrderedRows.open(turns, 'replay_pools', POOLS_OF, [ids]);
     for (let id = await read.key(); id !== undefined; id = await read.key())
       await read.each(id, (row) => addToPool(pools, row));
-    const events = await OrderedRows.open(turns, 'replay_events', EVENTS_OF, [ids]);
-    const decided = new Set<string>();
+    const events = await OrderedRows.open(turns, 'replay_events', EVENTS_OF, [
+      ids,
+      ...columnsOf(draws, 'contract', 'drawId'),
+    ]);
+    const decided = new Map<string, number>();
     const changed: Replayed[] = [];
     for (let id = await events.key(); id !== undefined; id = await events.key()) {
       const take = (row: Row): void => {
@@ -124,7 +151,7 @@ export class PoolCorrection {
       };
       await events.each(id, take, WRITTEN_AT_ONCE);
       if (changed.length === 0) continue;
-      decided.add(id);
+      decided.set(id, (decided.get(id) ?? 0) + changed.length);
       await turns.idle();
       await updateKept(client, changed.splice(0));
     }

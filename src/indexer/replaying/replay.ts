@@ -7,7 +7,6 @@ import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from './names.sql';
 import { correct } from './correction';
-import { DrawCorrection } from './draw-correction';
 import { readLotteries } from './event-reader';
 import { REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
@@ -31,8 +30,8 @@ const ADAPTED = `
   WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
   ORDER BY 1`;
 
-/** The checks of `verify` that count what follows from the ledger and from the events of draws. */
-const COUNTED = ['draws', 'shareTotals', 'counts', 'pools', 'totals', 'addresses'];
+/** The checks of `verify` whose repair makes what follows from the events and the ledger. */
+const REPAIRED = ['draws', 'shareTotals', 'counts', 'pools', 'totals', 'former', 'addresses'];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
@@ -74,43 +73,32 @@ export class Replay {
   private async all(writer: Client, readers: [Client, Client]): Promise<Omit<ReplayReport, 'seconds'>> {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [], adapted: [] };
-    const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
-    const lotteries = await readLotteries(writer);
     const shares = new ShareCorrection(writer, readers[0]);
     await shares.run(this.signal);
     let names = 0;
     for (const statement of CORRECT_NAMES)
       names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
-    const pools = new PoolCorrection(writer, lotteries);
-    const walked = await this.walk(readers, pools, lotteries, total);
-    const draws = new DrawCorrection(writer, lotteries);
-    await draws.run(effective, this.signal);
-    const counted = await this.count(writer);
-    const { lottery_draws: drawn = 0, lottery_tickets: tickets = 0, ...mended } = counted.mended;
+    const pools = new PoolCorrection(writer);
+    const events = await this.walk(readers, pools, Number(rows[0].events));
+    const repaired = await this.repair(writer);
     const corrected = {
-      ...mended,
+      ...repaired.mended,
       share_events: shares.rows,
       share_holdings: shares.holdings,
       pool_names: names,
-      pools: pools.corrected + (mended.pools ?? 0),
-      chain_events: draws.outcomes,
-      draws: drawn + tickets,
+      ...pools.corrected,
+      pools: pools.corrected.pools + (repaired.mended.pools ?? 0),
     };
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,
-      events: walked + draws.events,
+      events,
       corrected,
-      refused: [...shares.refused, ...pools.refused, ...counted.report().notChecked],
+      refused: [...shares.refused, ...pools.refused, ...repaired.report().notChecked],
     };
   }
 
-  private async walk(
-    readers: [Client, Client],
-    pools: PoolCorrection,
-    lotteries: ReadonlySet<string>,
-    total: number,
-  ): Promise<number> {
+  private async walk(readers: [Client, Client], pools: PoolCorrection, total: number): Promise<number> {
     const start = performance.now();
     // They wait while pools are corrected.
     for (const reader of readers)
@@ -118,14 +106,12 @@ export class Replay {
         `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
       );
     const { rows } = await readers[0].query<{ effective: string }>(REACH);
-    const walk = await PoolWalk.open(readers, {
-      effective: Number(rows[0].effective),
-      lotteries,
-    });
+    const lotteries = await readLotteries(readers[0]);
+    const walk = await PoolWalk.open(readers, { effective: Number(rows[0].effective), lotteries });
     const progress = setInterval(() => {
       const rate = Math.round((1000 * walk.events) / (performance.now() - start));
       this.tell(
-        `${walk.events} of ${total} events replayed, ${rate} a second, ${pools.corrected} pools corrected`,
+        `${walk.events} of ${total} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
       );
     }, TOLD_MS);
     try {
@@ -138,12 +124,13 @@ export class Replay {
     return walk.events;
   }
 
-  /** What is counted from the ledger is repaired as by `verify --repair`. */
-  private async count(client: Client): Promise<Findings> {
+  /** What follows from events and ledger is repaired as by `verify --repair`. */
+  private async repair(client: Client): Promise<Findings> {
     await client.query(CREATE_MEMORY);
     const findings = new Findings(MOST_REFUSED);
-    const look = new Look(client, findings, { repair: true, remember: true, signal: this.signal });
-    for (const check of CHECKS) if (COUNTED.includes(check.name)) await runCheck(check, look);
+    const mode = { repair: true, remember: true, hasEvents: true, signal: this.signal };
+    const look = new Look(client, findings, mode);
+    for (const check of CHECKS) if (REPAIRED.includes(check.name)) await runCheck(check, look);
     return findings;
   }
 }

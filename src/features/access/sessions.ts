@@ -7,12 +7,14 @@ import { type Ending, END_ALL_SESSIONS, END_SESSION, SESSION_LIVES } from './ses
 
 const MAX_KNOWN = 10_000;
 
-interface Known {
+/** In characters. Tokens of this service have about 350. */
+const MAX_HEADER_LENGTH = 1024;
+
+/** The session of a verified token. */
+export interface Known {
   session: Session;
-  /** The feed's term in which the database confirmed the session; undefined once it ended. */
+  /** The feed's term in which the database confirmed the session. */
   checkedIn?: number;
-  /** Number of endings of this session. It shows whether one arrived during a check. */
-  endings: number;
 }
 
 /** Why a watch ends: the session ended, its token expired, or it may have ended unseen. */
@@ -72,20 +74,13 @@ export class Sessions {
     return checkedIn === this.feed.term && this.feed.fresh;
   }
 
-  /** A session that is not remembered: it serves one request. */
-  once(session: Session): Known {
-    return { session, endings: 0 };
-  }
-
-  /** Remembers the session by its whole header, so headers must be short: clients could fill the memory. */
+  /** Remembers the session by its whole header. Longer ones serve one request: clients could fill the memory. */
   remember(header: string, session: Session): Known {
-    const known = this.once(session);
+    const known = { session };
+    if (header.length > MAX_HEADER_LENGTH) return known;
     this.known.delete(header);
-    if (this.known.size >= MAX_KNOWN) {
-      // The oldest entry, since a Map keeps the order of insertion.
-      const [oldest] = this.known.keys();
-      if (oldest !== undefined) this.known.delete(oldest);
-    }
+    // The oldest entry is removed, since a Map keeps the order of insertion.
+    if (this.known.size >= MAX_KNOWN) this.known.delete(this.known.keys().next().value!);
     this.known.set(header, known);
     return known;
   }
@@ -93,11 +88,10 @@ export class Sessions {
   /** @throws ApiError 401 when the session ended or its user is gone; the error of pg when the database is down */
   async check(known: Known): Promise<void> {
     const { term } = this.feed;
-    const { session, endings } = known;
-    const { userId, generation, sessionId } = session;
+    const { userId, generation, sessionId } = known.session;
     const row = await this.database.read(SESSION_LIVES, { user: userId, generation, sessionId });
     if (!row) throw invalidToken('token_revoked');
-    if (known.endings === endings) known.checkedIn = term;
+    known.checkedIn = term;
   }
 
   /** Ends this session at once here, and within a second at every other process. */
@@ -134,7 +128,7 @@ export class Sessions {
    * @throws ApiError 401 when it has; the error of pg when the database is down
    */
   confirm(session: Session): Promise<void> {
-    return this.check(this.once(session));
+    return this.check({ session });
   }
 
   /**
@@ -148,12 +142,11 @@ export class Sessions {
       else if (term !== this.feed.term) onEnd('sessions_unknown');
   }
 
-  /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */
+  /**
+   * Makes one pass for any number of endings. Forgetting a live session only costs a check. A check that is under way
+   * confirms what is no longer remembered.
+   */
   private forget(isEnded: (session: Session) => boolean): void {
-    for (const known of this.known.values())
-      if (isEnded(known.session)) {
-        known.endings++;
-        known.checkedIn = undefined;
-      }
+    for (const [header, { session }] of this.known) if (isEnded(session)) this.known.delete(header);
   }
 }

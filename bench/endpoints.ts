@@ -10,7 +10,7 @@ import * as pools from '#features/pools/pools.sql';
 import * as positions from '#extensions/positions/positions.sql';
 import { TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
 import * as transactions from '#features/transactions/transactions.sql';
-import * as users from '#features/users/users.sql';
+import * as users from '#features/auth/users.sql';
 import type { Caller } from './database';
 
 /** What a request asks with: its caller, the ID in its path, and the page of a list. */

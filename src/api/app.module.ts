@@ -16,7 +16,6 @@ import { LotteryModule } from '#features/lottery/lottery.module';
 import { MetricsModule } from '#features/metrics/metrics.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
-import { UsersModule } from '#features/users/users.module';
 import { AREAS, type Environment } from '#settings/environment';
 import { CirclesModule } from '#extensions/circles/circles.module';
 import { ClientConfigModule } from '#extensions/config/config.module';
@@ -35,7 +34,6 @@ const FEATURES: AppImports = [
   // Its guard runs behind the one of AccessModule.
   QueryParametersModule,
   AuthModule,
-  UsersModule,
   PoolsModule,
   TransactionsModule,
   AnalyticsModule,

@@ -243,7 +243,7 @@ describe('tables', () => {
 describe('ESLint', () => {
   const ALLOWED = `#values/types #platform/errors/errors #platform/openapi/api-docs
     #ledger/outbox/ledger-event #features/access/auth.guard #features/access/current-user
-    #features/access/sessions #features/access/lifetimes #features/users/users.dto
+    #features/access/sessions #features/access/lifetimes
     #features/pools/pool.entity #features/pools/pools.sql #features/pools/pools.settings
     #features/pools/pools.module #features/pools/pools.service ./lottery.dto`.split(/\s+/);
   const REFUSED = `../../platform/errors/errors ../pools/pools.service #features/pools/pools.dto

@@ -39,7 +39,7 @@ import { UNFINISHED } from '#extensions/people/unfinished';
 import { LIST_POSITIONS, POOL_POSITION } from '#extensions/positions/positions.sql';
 import { START } from '#extensions/start/start.sql';
 import * as transactions from '#features/transactions/transactions.sql';
-import { ME, PROFILE } from '#features/users/users.sql';
+import { ME, PROFILE } from '#features/auth/users.sql';
 import * as challenges from '#extensions/webhooks/challenges.sql';
 import * as deliveries from '#extensions/webhooks/deliveries.sql';
 import * as fanOut from '#extensions/webhooks/fan-out.sql';

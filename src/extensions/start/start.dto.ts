@@ -7,7 +7,7 @@ import { DrawEntry } from '#features/lottery/tickets.dto';
 import { PoolItem } from '#features/pools/pools.dto';
 import { PositionItem } from '#extensions/positions/positions.dto';
 import { TransactionItem } from '#features/transactions/transactions.dto';
-import { Profile } from '#features/users/users.dto';
+import { Profile } from '#features/auth/users.dto';
 import { LIMITS, type StartList } from './start.sql';
 
 interface FirstPage<T> {

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#features/access/access.module';
+import { AuthModule } from '#features/auth/auth.module';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#extensions/positions/positions.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
-import { UsersModule } from '#features/users/users.module';
 import { StartController } from './start.controller';
 import { StartService } from './start.service';
 
@@ -18,7 +18,7 @@ import { StartService } from './start.service';
     PoolsModule,
     PositionsModule,
     TransactionsModule,
-    UsersModule,
+    AuthModule,
   ],
   controllers: [StartController],
   providers: [StartService],

@@ -5,7 +5,7 @@ import { Database } from '#platform/database/database';
 import { invalidToken } from '#platform/errors/errors';
 import { ResumePlace } from '#ledger/outbox/resume-place';
 import type { Session } from '#features/access/current-user';
-import { expiryOf } from '#features/users/users.service';
+import { tokenOf } from '#features/auth/users.sql';
 import type { StartPage } from './start.dto';
 import { LIMITS, LIST_NAMES, START, type StartRow } from './start.sql';
 
@@ -14,9 +14,9 @@ export class StartService {
   constructor(private readonly database: Database) {}
 
   /** @throws ApiError 401 if the user no longer exists */
-  async read({ userId: user, address: caller, exp, chainId }: Session): Promise<JsonText<StartPage>> {
-    const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
-    const row = await this.database.read(START, { user, caller, ...token });
+  async read(session: Session): Promise<JsonText<StartPage>> {
+    const { userId: user, address: caller } = session;
+    const row = await this.database.read(START, { user, caller, ...tokenOf(session) });
     if (!row) throw invalidToken('token_revoked');
     const { xid, position, item, seen, otherContracts } = row;
     const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);

@@ -6,7 +6,7 @@ import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '#features/lottery/lott
 import { LIST_POOLS } from '#features/pools/pools.sql';
 import { LIST_POSITIONS } from '#extensions/positions/positions.sql';
 import { LIST_TRANSACTIONS } from '#features/transactions/transactions.sql';
-import { PROFILE } from '#features/users/users.sql';
+import { PROFILE } from '#features/auth/users.sql';
 
 /** Items of each list. */
 export const LIMITS = { pools: 50, positions: 100, transactions: 8, entries: 5, winners: 3 } as const;

@@ -1,18 +1,17 @@
 import { Body, Controller, Get, HttpCode, HttpException, Post, Req } from '@nestjs/common';
-import { ApiBody } from '@nestjs/swagger';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
-import type { JsonText } from '#platform/answers/json-text';
+import { JsonText } from '#platform/answers/json-text';
 import { TopLevelCopy } from '#platform/answers/pagination';
-import { authenticationFailed, namedError } from '#platform/errors/errors';
+import { Database } from '#platform/database/database';
+import { authenticationFailed, invalidToken, namedError } from '#platform/errors/errors';
 import { SparedBy } from '#platform/limits/rate-limiter';
 import { ApiData } from '#platform/openapi/api-docs';
 import { JwtAuthGuard, Public } from '#features/access/auth.guard';
 import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
-import { MeResponse } from '#features/users/users.dto';
-import { UsersService } from '#features/users/users.service';
 import {
   LogoutAllRequest,
   LogoutAllResponse,
@@ -26,16 +25,16 @@ import {
 import { AuthService } from './auth.service';
 import { AuthSettings } from './auth.settings';
 import { SignInRefused } from './sign-in-refused';
-import { SignOut } from './sign-out';
 import { scanSiweMessage } from './siwe';
+import { MeResponse, Profile } from './users.dto';
+import { ME, PROFILE, tokenOf } from './users.sql';
 
 @Controller('auth')
 @Throttle({ auth: {} })
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
-    private readonly users: UsersService,
-    private readonly signOut: SignOut,
+    private readonly database: Database,
     private readonly settings: AuthSettings,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
@@ -113,8 +112,8 @@ export class AuthController {
     description: 'Returns the user of the token and their totals. Counts toward the limit of `/auth`.',
     errors: [401],
   })
-  me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
-    return this.users.me(user);
+  async me(@CurrentUser() { userId: user }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
+    return ofUser(await this.database.read(ME, { user }));
   }
 
   @Post('logout')
@@ -127,7 +126,7 @@ export class AuthController {
     errors: ['invalid_json', 401, 413, 415],
   })
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
-    return this.signOut.one(session, request);
+    return this.auth.logout(session, request);
   }
 
   @Post('logout/all')
@@ -145,8 +144,92 @@ export class AuthController {
     @Body('webhooks') webhooks: unknown,
     @Req() request: FastifyRequest,
   ): Promise<LogoutAllResponse> {
-    return this.signOut.all(session, webhooks, request);
+    return this.auth.logoutAll(session, webhooks, request);
   }
+}
+
+/**
+ * What pages do without anybody trying to sign in. The limit of `/auth` is there against attempts, and five requests
+ * are few: libraries of wallets take a nonce at each load of a page. Attempts all end at `/auth/verify`.
+ */
+@Controller('users')
+@ApiTags('Users')
+export class UsersController {
+  constructor(
+    private readonly auth: AuthService,
+    private readonly database: Database,
+  ) {}
+
+  @Get('me')
+  @ApiData(Profile, {
+    summary: 'Get the current user and session',
+    description:
+      'As `/auth/me`, with the expiry of the token and the chain that was signed in with. Does not count toward the limit of `/auth`, so pages can request it at each load.',
+    errors: [401],
+  })
+  async profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {
+    return ofUser(await this.database.read(PROFILE, { user: session.userId, ...tokenOf(session) }));
+  }
+
+  @Get('nonce')
+  @Public()
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for any wallet at each page load',
+    description:
+      'As `GET /auth/nonce`, but does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that request a nonce before anybody signs in.',
+    topLevelCopy: true,
+  })
+  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce());
+  }
+
+  @Post('nonce')
+  @HttpCode(200)
+  @Public()
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for a wallet at each page load',
+    description: 'As `POST /auth/nonce`, but does not count toward the limit of `/auth`.',
+    topLevelCopy: true,
+    errors: [400, 413, 415],
+  })
+  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce(address));
+  }
+
+  @Post('me/logout')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiData(LogoutResponse, {
+    summary: 'Sign out',
+    description: 'As `POST /auth/logout`, but does not count toward the limit of `/auth`.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
+  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    return this.auth.logout(session, request);
+  }
+
+  @Post('me/logout/all')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiBody({ type: LogoutAllRequest, required: false })
+  @ApiData(LogoutAllResponse, {
+    summary: 'Sign out everywhere',
+    description: 'As `POST /auth/logout/all`, but does not count toward the limit of `/auth`.',
+    errors: [400, 'invalid_json', 401, 413, 415],
+  })
+  logoutAll(
+    @CurrentUser() session: Session,
+    @Body('webhooks') webhooks: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<LogoutAllResponse> {
+    return this.auth.logoutAll(session, webhooks, request);
+  }
+}
+
+/** @throws ApiError 401 if the user no longer exists */
+function ofUser<T>(row: { data: string } | undefined): JsonText<T> {
+  if (!row) throw invalidToken('token_revoked');
+  return new JsonText(row.data);
 }
 
 /** For the log: the address that the message claims. Anyone can claim any, but it is an address or undefined. */

@@ -1,20 +1,18 @@
 import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { AccessModule } from '#features/access/access.module';
-import { UsersModule } from '#features/users/users.module';
-import { AuthController } from './auth.controller';
+import { AnalyticsModule } from '#features/analytics/analytics.module';
+import { PoolsModule } from '#features/pools/pools.module';
+import { AuthController, UsersController } from './auth.controller';
 import { AuthService } from './auth.service';
-import { SignOut } from './sign-out';
-import { UserSessionsController } from './user-sessions.controller';
 import { ContractWallets } from './wallet-signature';
 
 /** Signing in and out. */
 @Module({
-  imports: [AccessModule, UsersModule],
-  controllers: [AuthController, UserSessionsController],
+  imports: [AccessModule, AnalyticsModule, PoolsModule],
+  controllers: [AuthController, UsersController],
   providers: [
     AuthService,
-    SignOut,
     ContractWallets,
     makeCounterProvider({
       name: 'sign_ins_total',

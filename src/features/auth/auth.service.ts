@@ -1,14 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
+import type { FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { generateNonce } from 'siwe';
 import type { Address } from 'viem';
 import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
+import { validationFailed } from '#platform/errors/errors';
 import { Turns } from '#platform/timing/turns';
+import type { Session } from '#features/access/current-user';
+import { Sessions } from '#features/access/sessions';
 import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
 import { AuthSettings } from './auth.settings';
-import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
+import {
+  type LogoutAllResponse,
+  type LogoutResponse,
+  MAX_MESSAGE,
+  MAX_SIGNATURE,
+  type NonceResponse,
+  type VerifyResponse,
+} from './auth.dto';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, inStandardForm, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
@@ -22,6 +33,7 @@ export class AuthService {
     private readonly jwt: JwtService,
     private readonly environment: AuthSettings,
     private readonly contracts: ContractWallets,
+    private readonly sessions: Sessions,
   ) {}
 
   /** @param address the only wallet that may use the nonce; without it any wallet may */
@@ -75,5 +87,26 @@ export class AuthService {
     const claims = { userId: user.id, address: user.address, chainId, generation, jti: randomUUID() };
     // Signing needs no thread, and `signAsync` would send the few bytes through streams.
     return { token: this.jwt.sign(claims), user };
+  }
+
+  async logout(session: Session, request: FastifyRequest): Promise<LogoutResponse> {
+    await this.sessions.end(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out');
+    return { ended: 'session' };
+  }
+
+  /** @param endWebhooks of the body; absent is false */
+  async logoutAll(
+    session: Session,
+    endWebhooks: unknown,
+    request: FastifyRequest,
+  ): Promise<LogoutAllResponse> {
+    const ended = endWebhooks ?? false;
+    if (typeof ended !== 'boolean')
+      throw validationFailed({ field: 'webhooks', message: 'must be a boolean value' });
+    await this.sessions.endAll(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
+    const webhooks = await this.sessions.webhooksOf(session.userId, ended);
+    return { ended: 'all', webhooks: webhooks.map(({ id, url }) => ({ id, url, ended })) };
   }
 }

@@ -1,4 +1,5 @@
 import { statement } from '#platform/postgres/statement';
+import type { Session } from '#features/access/current-user';
 import { depositedBy } from '#features/analytics/analytics.sql';
 import { countOwnedBy } from '#features/pools/pools.sql';
 
@@ -15,7 +16,12 @@ export const ME = statement<{ user: string }, { data: string }>(
   { onStandby: true, chargedTo: 'user' },
 );
 
-/** `expiresAt` and `chainId` are those of the token. */
+/** When a token expires, unless its session ends earlier, and for which chain it is. */
+export const tokenOf = ({ exp, chainId }: Session): { expiresAt: string; chainId: number | null } => ({
+  expiresAt: new Date(exp * 1000).toISOString(),
+  chainId: chainId ?? null,
+});
+
 export const PROFILE = statement<
   { user: string; expiresAt: string; chainId: number | null },
   { data: string }

@@ -1,16 +1,18 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { JsonText } from '#platform/answers/json-text';
-import { type Page, PageQuery } from '#platform/answers/pagination';
+import { JsonText } from '#platform/answers/json-text';
+import { Page, PageQuery } from '#platform/answers/pagination';
+import { Database } from '#platform/database/database';
+import { knownForm, readable } from '#platform/errors/readable';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { PositionItem } from './positions.dto';
-import { PositionsService } from './positions.service';
+import { LIST_POSITIONS, POOL_POSITION } from './positions.sql';
 
 @Controller()
 @ApiTags('Positions')
 export class PositionsController {
-  constructor(private readonly positions: PositionsService) {}
+  constructor(private readonly database: Database) {}
 
   @Get('pools/:id/position')
   @ApiData(PositionItem, {
@@ -19,8 +21,13 @@ export class PositionsController {
       'Returns deposits, withdrawals, balance and yield of the caller in a pool, exactly as the contract has them at `blockNumber`. Announced deposits do not count. For members, and everyone who ever paid in.',
     errors: [401, 403, 404],
   })
-  inPool(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PositionItem>> {
-    return this.positions.inPool(user, id);
+  async inPool(
+    @CurrentUser() { address: caller }: AuthenticatedUser,
+    @Param('id') id: string,
+  ): Promise<JsonText<PositionItem>> {
+    return new JsonText(
+      readable(await this.database.read(POOL_POSITION, { pool: knownForm(id), caller })).data,
+    );
   }
 
   @Get('users/me/positions')
@@ -30,7 +37,12 @@ export class PositionsController {
     list: true,
     errors: [400, 401],
   })
-  list(@CurrentUser() user: AuthenticatedUser, @Query() query: PageQuery): Promise<Page<PositionItem>> {
-    return this.positions.list(user, query);
+  async list(
+    @CurrentUser() { address: caller }: AuthenticatedUser,
+    @Query() query: PageQuery,
+  ): Promise<Page<PositionItem>> {
+    const { page, limit } = query;
+    const row = await this.database.read(LIST_POSITIONS, { caller, limit, offset: (page - 1) * limit });
+    return new Page(new JsonText(row!.data), row!.total, query);
   }
 }

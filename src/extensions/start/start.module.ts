@@ -7,7 +7,6 @@ import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#extensions/positions/positions.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
 import { StartController } from './start.controller';
-import { StartService } from './start.service';
 
 /** Joins what other features answer a caller. None of them depends on it. */
 @Module({
@@ -21,6 +20,5 @@ import { StartService } from './start.service';
     AuthModule,
   ],
   controllers: [StartController],
-  providers: [StartService],
 })
 export class StartModule {}

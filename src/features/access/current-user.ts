@@ -1,4 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
+import { JsonText } from '#platform/answers/json-text';
+import { invalidToken } from '#platform/errors/errors';
 
 /** Claims of a verified token about its bearer. */
 export interface AuthenticatedUser {
@@ -22,3 +24,9 @@ export interface Session extends AuthenticatedUser {
 export const CurrentUser = createParamDecorator(
   (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<{ user: Session }>().user,
 );
+
+/** The answer to a user. @throws ApiError 401 without a row: the user no longer exists */
+export function ofUser<T>(row: { data: string } | undefined): JsonText<T> {
+  if (!row) throw invalidToken('token_revoked');
+  return new JsonText(row.data);
+}

@@ -21,6 +21,7 @@ const pools = (where: string): string => `
    FROM pool_totals WHERE ${where})`;
 const POOL_SUMS = `'totalDeposits', s.deposited, 'pendingDeposits', s.pending, 'totalYield', s.yield, 'averageAPR', s.apr`;
 
+/** Reads stored totals, so the cost does not grow with the number of pools. */
 export const POOL_ANALYTICS = statement<object, { data: string }>(
   'pool_analytics',
   {},

@@ -4,14 +4,14 @@ import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
-import { JsonText } from '#platform/answers/json-text';
+import type { JsonText } from '#platform/answers/json-text';
 import { TopLevelCopy } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
-import { authenticationFailed, invalidToken, namedError } from '#platform/errors/errors';
+import { authenticationFailed, namedError } from '#platform/errors/errors';
 import { SparedBy } from '#platform/limits/rate-limiter';
 import { ApiData } from '#platform/openapi/api-docs';
 import { JwtAuthGuard, Public } from '#features/access/auth.guard';
-import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
+import { type AuthenticatedUser, CurrentUser, type Session, ofUser } from '#features/access/current-user';
 import {
   LogoutAllRequest,
   LogoutAllResponse,
@@ -224,12 +224,6 @@ export class UsersController {
   ): Promise<LogoutAllResponse> {
     return this.auth.logoutAll(session, webhooks, request);
   }
-}
-
-/** @throws ApiError 401 if the user no longer exists */
-function ofUser<T>(row: { data: string } | undefined): JsonText<T> {
-  if (!row) throw invalidToken('token_revoked');
-  return new JsonText(row.data);
 }
 
 /** For the log: the address that the message claims. Anyone can claim any, but it is an address or undefined. */

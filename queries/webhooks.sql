@@ -12,13 +12,13 @@ PREPARE claim_webhook_challenges AS
 ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets;
 
 -- src/extensions/webhooks/challenges.sql.ts
--- $1 error text, $2 slow boolean, $3 network text, $4 webhook uuid, $5 url text
+-- $1 error text, $2 slow boolean, $3 webhook uuid, $4 url text
 PREPARE finish_webhook_challenge AS
-UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean), network = ($3::text),
+UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean),
   status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
   retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
   first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
-WHERE id = ($4::uuid) AND url = ($5::text) AND status = 'UNVERIFIED'
+WHERE id = ($3::uuid) AND url = ($4::text) AND status = 'UNVERIFIED'
 RETURNING status;
 
 -- src/extensions/webhooks/deliveries.sql.ts
@@ -47,43 +47,35 @@ ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END],
     (SELECT body FROM webhook_events WHERE id = d.event_id) AS event;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 lanes text[], $2 dues timestamptz[], $3 ids uuid[], $4 most integer, $5 full text[]
+-- $1 lanes text[], $2 full text[], $3 most integer
 PREPARE due_webhooks AS
-SELECT place.lane, date_part('epoch', now()) AS now, page.due::text, page.id, page.webhooks
-FROM unnest(($1::text[]), ($2::timestamptz[]), ($3::uuid[])) AS place (lane, due, id)
-CROSS JOIN LATERAL (
-  WITH seen AS MATERIALIZED (
-    SELECT id, lane, status, status = 'DISABLED' AS is_over, user_id, host, network, due_at,
-      greatest(due_at, challenge_asked_at, created_at) AS since FROM webhooks w
-    WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
-    ORDER BY w.due_at, w.id LIMIT ($4::integer)
-  ), firsts AS (
-    SELECT DISTINCT ON (user_id, host, is_over) * FROM seen
-    WHERE is_over OR NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host, lane || ' network ' || network]
-      && ($5::text[])
-    ORDER BY user_id, host, is_over, due_at, id
-  )
-  SELECT last.due, last.id, coalesce((
-    SELECT json_agg(json_build_object('id', id, 'lane', lane, 'status', status, 'owner', user_id, 'host', host,
-      'network', network, 'since', date_part('epoch', since))
-      ORDER BY due_at, id) FROM firsts), '[]') AS webhooks
-  FROM (SELECT) one LEFT JOIN (
-    SELECT due_at AS due, id FROM seen ORDER BY due_at DESC, id DESC LIMIT 1) last
-    ON (SELECT count(*) FROM seen) = ($4::integer)) page;
+SELECT *, date_part('epoch', now()) AS now FROM (
+  SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
+    SELECT w.* FROM unnest(($1::text[])) AS each (lane) CROSS JOIN LATERAL (
+      SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
+      FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
+        AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && ($2::text[])
+      ORDER BY due_at, id LIMIT ($3::integer)) w
+  ) seen ORDER BY lane, owner, host, due_at, id
+) first ORDER BY since, id;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 most integer, $2 webhooks uuid[]
+-- $1 batch integer, $2 after text
 PREPARE fail_webhook_deliveries AS
-UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
-WHERE id = ANY (ARRAY(
-  SELECT d.id FROM webhooks w
-  CROSS JOIN LATERAL (
-    SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
-    LIMIT ($1::integer) FOR UPDATE SKIP LOCKED) d
-  WHERE w.id = ANY(($2::uuid[])) AND w.status = 'DISABLED' LIMIT ($1::integer)));
+WITH failed AS (
+  UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
+  WHERE id = ANY (ARRAY(
+    SELECT d.id FROM webhooks w
+    CROSS JOIN LATERAL (
+      SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
+      LIMIT ($1::integer) FOR UPDATE SKIP LOCKED) d
+    WHERE w.lane = 'slow' AND w.due_at <= now() AND w.status = 'DISABLED' LIMIT ($1::integer)))
+  RETURNING id
+)
+SELECT count(*)::int AS removed, ($2::text) AS reached FROM failed;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 waits integer[], $2 ids uuid[], $3 attempts integer[], $4 statuses integer[], $5 errors text[], $6 webhook uuid, $7 slow boolean, $8 network text, $9 retryAfter float8, $10 url text
+-- $1 waits integer[], $2 ids uuid[], $3 attempts integer[], $4 statuses integer[], $5 errors text[], $6 webhook uuid, $7 slow boolean, $8 retryAfter float8, $9 url text
 PREPARE finish_webhook_deliveries AS
 WITH finished AS (
   UPDATE webhook_deliveries d SET last_status = r.status, last_error = r.error,
@@ -105,13 +97,13 @@ WITH finished AS (
   FROM round r JOIN webhooks w ON w.id = ($6::uuid)
 )
 UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = ($7::boolean),
-  network = coalesce(($8::text), w.network), taken_until = now(),
-  retry_at = greatest(now() + make_interval(secs => ($9::float8)),
+  taken_until = now(),
+  retry_at = greatest(now() + make_interval(secs => ($8::float8)),
     CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => least(3600, 10 * 2 ^ least(20, n.failures - 2)) * (0.75 + random() / 2)) ELSE '-infinity' END),
   status = CASE
     WHEN n.gone OR n.failures >= 5 AND n.since <= now() - interval '3 days' THEN 'DISABLED'
     WHEN n.failures >= 5 THEN 'PAUSED' ELSE 'ACTIVE' END
-FROM next n WHERE w.id = ($6::uuid) AND w.url = ($10::text) AND w.status IN ('ACTIVE', 'PAUSED')
+FROM next n WHERE w.id = ($6::uuid) AND w.url = ($9::text) AND w.status IN ('ACTIVE', 'PAUSED')
 RETURNING w.status;
 
 -- src/extensions/webhooks/deliveries.sql.ts

@@ -284,27 +284,17 @@ describe('a crowd', () => {
   });
 });
 
-it('due webhooks are read in pages, the first of each user at each host with free slots', async () => {
+it('due webhooks are the first of each user at each host with free slots, without disabled ones', async () => {
   await crowd(4, 10);
   await app.sql(`UPDATE webhooks SET host = 'other.example' WHERE slot > 7`);
   await app.sql(`UPDATE webhooks SET status = 'DISABLED' WHERE slot = 7`);
   await app.sql(`INSERT INTO webhook_deliveries (webhook_id, event_id, topic, next_attempt_at)
     SELECT id, 'x', 'test', now() - make_interval(secs => slot) FROM webhooks`);
-  const read = async (full: string[], most = 100, lane: 'quick' | 'slow' = 'quick'): Promise<unknown[]> => {
-    const ids: string[] = [];
-    let next: { due: string | null; id: string | null } = {
-      due: '-infinity',
-      id: '00000000-0000-0000-0000-000000000000',
-    };
-    while (next.due !== null) {
-      const values = { lanes: [lane], dues: [next.due], ids: [next.id!], full, most };
-      const [page] = await database.readAll(DUE_WEBHOOKS, values);
-      ids.push(...page.webhooks.map(({ id }) => id));
-      next = page;
-    }
+  const read = async (full: string[], most = 100): Promise<unknown[]> => {
+    const due = await database.readAll(DUE_WEBHOOKS, { lanes: ['quick', 'slow'], full, most });
     return app.sql(
       `SELECT host, slot, count(*)::int AS n FROM webhooks WHERE id = ANY($1) GROUP BY 1, 2 ORDER BY 2`,
-      [ids],
+      [due.map(({ id }) => id)],
     );
   };
   const [first, other] = [
@@ -318,11 +308,7 @@ it('due webhooks are read in pages, the first of each user at each host with fre
     { ...first, n: 3 },
     { ...other, n: 3 },
   ]);
-  await app.sql(`UPDATE webhooks SET network = '127.0.0' WHERE slot = 6`);
-  expect(await read(['quick network 127.0.0'])).toEqual([{ ...first, slot: 5 }, other]);
-  expect(await read(['slow host example.org'], 100, 'slow')).toEqual([{ ...first, slot: 7 }]);
-  // Each page has one webhook, and none is skipped.
-  expect(await read([], 1)).toHaveLength(9);
+  expect(await read([], 4)).toEqual([other]);
 });
 
 it('an event that cannot be stored is set aside, and those before and after it come', async () => {

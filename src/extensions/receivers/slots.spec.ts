@@ -1,15 +1,14 @@
-import { LANES, type Lane, Pace, SHARES, Slots, type Waiting } from './slots';
+import { LANES, type Lane, SHARES, Slots, type Waiting } from './slots';
 
 const sharer = (n: number, more: Partial<Waiting> = {}): Waiting => ({
   lane: 'quick',
   since: 0,
   owner: `user${n}`,
   host: `host${n}`,
-  network: `network${n}`,
   ...more,
 });
 /** The slots of a webhook that alone is due. */
-const take = (slots: Slots, each: Waiting): number => slots.share([], [], [each])[0]?.slots ?? 0;
+const take = (slots: Slots, each: Waiting): number => slots.share([each])[0]?.slots ?? 0;
 /** Takes for all, in turn, until nobody gets anything. */
 function fill(slots: Slots, sharers: Waiting[]): number {
   let taken = 0;
@@ -28,12 +27,10 @@ describe.each(LANES)('the lane %s', (lane) => {
   it('is full with so many, and takes none of another', () => {
     const slots = new Slots();
     expect(fill(slots, crowd())).toBe(shares.all);
-    expect(slots.room(lane)).toBe(0);
-    for (const other of LANES.filter((each) => each !== lane))
-      expect(slots.room(other)).toBe(SHARES[other].all);
+    expect(slots.full().filter((key) => !key.includes(' '))).toEqual([lane]);
   });
 
-  it.each(['user', 'host', 'network'] as const)('gives one %s its share, whatever else differs', (name) => {
+  it.each(['user', 'host'] as const)('gives one %s its share, whatever else differs', (name) => {
     const field = name === 'user' ? 'owner' : name;
     expect(fill(new Slots(), crowd({ [field]: 'the same' }))).toBe(shares[name]);
   });
@@ -47,32 +44,6 @@ describe.each(LANES)('the lane %s', (lane) => {
     for (const [each, n] of taken) slots.giveBack(each, n);
     expect(fill(slots, crowd())).toBe(shares.all);
   });
-});
-
-it('users with many webhooks on many hosts leave slots for others', () => {
-  const slots = new Slots();
-  const attackers = Array.from({ length: 190 }, (_, n) => sharer(n, { owner: `user${n % 19}` }));
-  expect(fill(slots, attackers)).toBeLessThan(SHARES.quick.all);
-  expect(take(slots, sharer(1000))).toBe(1);
-});
-
-it.each(['host', 'network'] as const)(
-  'a user with many webhooks at one %s leaves slots there for others',
-  (name) => {
-    const slots = new Slots();
-    const there = { [name]: 'the same' };
-    fill(
-      slots,
-      Array.from({ length: 10 }, (_, n) => sharer(n, { ...there, owner: 'user' })),
-    );
-    expect(take(slots, sharer(1000, there))).toBe(1);
-  },
-);
-
-it('what was never sent to has no network, and shares none', () => {
-  const slots = new Slots();
-  const strangers = Array.from({ length: 8 }, (_, n) => sharer(n, { lane: 'challenge', network: null }));
-  expect(fill(slots, strangers)).toBe(SHARES.challenge.all);
 });
 
 describe('turns', () => {
@@ -98,19 +69,19 @@ describe('turns', () => {
     step(): void {
       const now = ++this.clock;
       const full = this.slots.full();
-      const seen = this.due.filter(
-        ({ lane, owner, host, network }) =>
-          ![`${lane} user ${owner}`, `${lane} host ${host}`, `${lane} network ${network}`].some((key) =>
-            full.includes(key),
-          ),
-      );
-      if (this.slots.room(this.lane) > 0)
-        for (const turn of this.slots.share([this.lane], full, seen)) {
-          this.due.splice(this.due.indexOf(turn.webhook), 1);
-          this.slots.began(turn.webhook, now);
-          this.begun.push(turn.webhook);
-          this.running.push(turn);
-        }
+      const firsts = new Map<string, Waiting>();
+      for (const each of this.due) {
+        const { lane, owner, host } = each;
+        if ([lane, `${lane} user ${owner}`, `${lane} host ${host}`].some((key) => full.includes(key)))
+          continue;
+        if (!firsts.has(`${owner} ${host}`)) firsts.set(`${owner} ${host}`, each);
+      }
+      for (const turn of this.slots.share([...firsts.values()])) {
+        this.due.splice(this.due.indexOf(turn.webhook), 1);
+        this.slots.began(turn.webhook, now);
+        this.begun.push(turn.webhook);
+        this.running.push(turn);
+      }
       const ended = this.running.shift()!;
       this.slots.giveBack(ended.webhook, ended.slots);
       this.slots.answered(ended.webhook);
@@ -132,7 +103,7 @@ describe('turns', () => {
     }
   }
 
-  /** Four webhooks of each user, with shared or separate hosts and networks. */
+  /** Four webhooks of each user, with shared or separate hosts. */
   const crowdOf = (shared: Partial<Waiting>): Waiting[] =>
     Array.from({ length: 4 * USERS }, (_, n) => sharer(n, { owner: `user${Math.floor(n / 4)}`, ...shared }));
   const mostOf = (turns: Waiting[]): number =>
@@ -140,8 +111,7 @@ describe('turns', () => {
 
   const SHARED: [string, Partial<Waiting>][] = [
     ['a lane', {}],
-    ['a host', { host: 'shared', network: 'shared' }],
-    ['a network', { network: 'shared' }],
+    ['a host', { host: 'shared' }],
   ];
 
   it.each(LANES.flatMap((lane) => SHARED.map(([where, shared]) => [lane, where, shared] as const)))(
@@ -163,7 +133,7 @@ describe('turns', () => {
   it.each(LANES)('in %s: an endless number of later users does not delay a waiting user', (lane) => {
     const queue = new Queue(lane);
     let users = 0;
-    const add = (): Waiting => queue.add(sharer(users++, { host: 'shared', network: 'shared' }));
+    const add = (): Waiting => queue.add(sharer(users++, { host: 'shared' }));
     const [first] = Array.from({ length: USERS }, add);
     for (let n = 0; n < 100; n++) queue.step();
     for (let turn = 0; turn < 3; turn++) {
@@ -175,27 +145,18 @@ describe('turns', () => {
 
   it.each(LANES)("in %s: a webhook at a crowded host does not wait for its owner's other one", (lane) => {
     const queue = new Queue(lane);
-    crowdOf({ host: 'shared', network: 'shared' }).forEach((each) => queue.add(each));
+    crowdOf({ host: 'shared' }).forEach((each) => queue.add(each));
     queue.add(sharer(2000, { owner: 'stranger' }));
     for (let n = 0; n < 100; n++) queue.step();
-    const stranger = queue.add(sharer(1000, { owner: 'stranger', host: 'shared', network: 'shared' }));
+    const stranger = queue.add(sharer(1000, { owner: 'stranger', host: 'shared' }));
     for (let turn = 0; turn < 3; turn++)
       expect(mostOf(queue.before(stranger).filter(({ host }) => host === 'shared'))).toBeLessThanOrEqual(1);
-  });
-
-  it('are remembered only where users wait', () => {
-    const queue = new Queue('quick');
-    crowdOf({ host: 'shared' }).forEach((each) => queue.add(each));
-    for (let n = 0; n < 50; n++) queue.step();
-    const { crowded } = queue.slots as unknown as { crowded: Map<string, Map<string, number>> };
-    expect([...crowded.keys()]).toContain('quick host shared');
-    queue.slots.share(['quick'], [], []);
-    expect(crowded.size).toBe(0);
   });
 });
 
 it('gives no more challenges than a minute allows, without counting answered ones', () => {
   const slots = new Slots();
+  expect(slots.full()).toEqual([]);
   const at = (n: number): Waiting => sharer(n, { lane: 'challenge', host: 'the same' });
   const send = (n: number): number => {
     const taken = take(slots, at(n));
@@ -208,21 +169,8 @@ it('gives no more challenges than a minute allows, without counting answered one
   }
   expect(send(15)).toBe(0);
   expect(slots.full()).toEqual(['challenge host the same']);
-});
-
-it('a pace counts for each key, and begins again after a minute', () => {
-  let now = 5000;
-  jest.spyOn(performance, 'now').mockImplementation(() => now);
-  const pace = new Pace(2);
-  expect([
-    pace.allows('a', 'b'),
-    pace.allows('a', 'c'),
-    pace.allows('a', 'd'),
-    pace.allows('d', 'b'),
-  ]).toEqual([true, true, false, true]);
-  pace.forget('a', 'never');
-  expect([pace.allows('a', 'never'), pace.allows('a')]).toEqual([true, false]);
-  now += 60_000;
-  expect(pace.allows('a')).toBe(true);
-  jest.restoreAllMocks();
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+  expect(slots.full()).toEqual([]);
+  expect(send(16)).toBe(1);
+  clock.mockRestore();
 });

@@ -7,30 +7,23 @@ export type Lane = (typeof LANES)[number];
 
 interface Shares {
   all: number;
-  /** Of these: to one webhook, for one user, to one host, and to one network, which many names may lead to. */
+  /** Of these: to one webhook, for one user, and to one host. */
   webhook: number;
   user: number;
   host: number;
-  network: number;
 }
 
 export const SHARES: Record<Lane, Shares> = {
-  quick: { all: 40, webhook: 4, user: 8, host: 8, network: 16 },
-  challenge: { all: 8, webhook: 1, user: 2, host: 2, network: 4 },
-  slow: { all: 16, webhook: 1, user: 2, host: 2, network: 4 },
+  quick: { all: 40, webhook: 4, user: 8, host: 8 },
+  challenge: { all: 8, webhook: 1, user: 2, host: 2 },
+  slow: { all: 16, webhook: 1, user: 2, host: 2 },
 };
 
-/** What shares are counted by. */
-export interface Sharer {
+/** A webhook that is due. */
+export interface Waiting {
   lane: Lane;
   owner: string;
   host: string;
-  /** null before anything was sent there. */
-  network: string | null;
-}
-
-/** A webhook that is due. */
-export interface Waiting extends Sharer {
   /** When it became due, in seconds since 1970. */
   since: number;
 }
@@ -43,166 +36,115 @@ export interface Turn<W extends Waiting> {
 
 /** Challenges in a minute that one user can have sent, and that one host gets, without being answered. */
 const CHALLENGES_A_MINUTE = 10;
-/** Users whose last turn is remembered, of each lane, host and network. */
-const MOST_REMEMBERED = 10_000;
+const MINUTE_MS = 60_000;
+/** Turns that are remembered. */
+const MOST_REMEMBERED = 20_000;
 
 /**
- * Allocates slots for requests. In the second half of a lane, and of the share of a host or network, only users without
- * a slot there get one: a few users can fill the first half, and others still get a slot.
- *
- * If slots are scarce, users take turns, however many webhooks they have. A user waits since the last turn there, or
- * since the webhook became due if that is later, and the user who has waited longest is next. When a webhook becomes
- * due, at most one turn of each waiting user comes before it, and no turn of users who come later.
+ * Allocates slots for requests. Users take turns in a lane, and at each host, however many webhooks they have: a user
+ * waits since the last turn there, or since the webhook became due if that is later, and the user who has waited longest
+ * is next. What is free after everybody's turn goes to the same users again, up to their shares.
  */
 export class Slots {
+  /** By lane, and by user and host in it. */
   private readonly used = new Map<string, number>();
-  private readonly challenges = new Pace(CHALLENGES_A_MINUTE);
-  /** Lanes, hosts and networks with waiting users: when each user's last turn there began, oldest first. */
-  private readonly crowded = new Map<string, Map<string, number>>();
+  /** The same for challenges of this minute that were not answered. */
+  private readonly unanswered = new Map<string, number>();
+  private minuteEnds = -Infinity;
+  /** When the last turn of a user in a lane or at a host began, oldest first. */
+  private readonly turns = new Map<string, number>();
 
-  /** Free slots of a lane. */
-  room(lane: Lane): number {
-    return SHARES[lane].all - this.usedBy(lane);
-  }
-
-  /** Users, hosts and networks without free slots, each as lane, kind and name. */
+  /** Lanes, users and hosts without free slots. Their webhooks are to be left out of `due`. */
   full(): string[] {
-    const known = [...this.used.keys(), ...this.challenges.keys()];
-    return [...new Set(known)].filter((key) => key.includes(' ') && this.isFull(key));
+    const now = performance.now();
+    if (now >= this.minuteEnds) {
+      this.unanswered.clear();
+      this.minuteEnds = now + MINUTE_MS;
+    }
+    const known = new Set([...this.used.keys(), ...this.unanswered.keys()]);
+    return [...known].filter((key) => this.room(key) <= 0);
   }
 
-  /**
-   * Gives slots to the due webhooks of these lanes, first to the user who has waited longest, and a second turn to a
-   * user only after all others had one. @param full users, hosts and networks whose webhooks were left out of `due`
-   */
-  share<W extends Waiting>(lanes: Lane[], full: string[], due: W[]): Turn<W>[] {
-    const turns: Turn<W>[] = [];
-    const refused = new Set(full);
-    const had = new Set<string>();
-    const give = (webhook: W): void => {
-      const slots = this.take(webhook);
-      if (slots > 0) {
-        turns.push({ webhook, slots });
-        had.add(userOf(webhook));
-      } else for (const key of sharedBy(webhook)) if (this.isFull(key)) refused.add(key);
-    };
-    const again: W[] = [];
-    const waits = new Map(due.map((webhook) => [webhook, this.waitsSince(webhook)]));
-    for (const webhook of [...due].sort((a, b) => waits.get(a)! - waits.get(b)! || 0))
-      if (had.has(userOf(webhook))) again.push(webhook);
-      else give(webhook);
-    again.forEach(give);
-    for (const key of this.crowded.keys())
-      if (lanes.includes(laneOf(key)) && !refused.has(key)) this.crowded.delete(key);
-    for (const key of refused) if (!this.crowded.has(key)) this.crowded.set(key, new Map());
-    return turns;
+  /** Gives slots to due webhooks. `began` and `giveBack` follow. */
+  share<W extends Waiting>(due: W[]): Turn<W>[] {
+    const turns = new Map<W, Turn<W>>();
+    const next = this.inTurn(this.nextAtHosts(due), laneOf);
+    for (let isGiven = true; isGiven;) {
+      isGiven = false;
+      const had = new Set<string>();
+      for (const webhook of next) {
+        const slots = turns.get(webhook)?.slots ?? 0;
+        const user = userOf(webhook);
+        if (had.has(user) || slots >= SHARES[webhook.lane].webhook || !this.take(webhook)) continue;
+        had.add(user);
+        turns.set(webhook, { webhook, slots: slots + 1 });
+        isGiven = true;
+      }
+    }
+    return [...turns.values()];
   }
 
-  /** Records that a turn began at this time, so that other users are next. */
-  began(sharer: Sharer, at: number): void {
-    for (const key of sharedBy(sharer)) {
-      const turns = this.crowded.get(key);
-      if (!turns) continue;
-      turns.delete(sharer.owner);
-      turns.set(sharer.owner, at);
-      if (turns.size > MOST_REMEMBERED) turns.delete(turns.keys().next().value!);
+  /** Records that a turn began at this time, in seconds since 1970, so that other users are next. */
+  began(webhook: Waiting, at: number): void {
+    for (const where of [laneOf(webhook), hostOf(webhook)]) {
+      const key = `${where} ${webhook.owner}`;
+      this.turns.delete(key);
+      this.turns.set(key, at);
+      if (this.turns.size > MOST_REMEMBERED) this.turns.delete(this.turns.keys().next().value!);
     }
   }
 
-  giveBack(sharer: Sharer, slots: number): void {
-    this.add(sharer, -slots);
+  giveBack(webhook: Waiting, slots: number): void {
+    for (const key of keysOf(webhook)) add(this.used, key, -slots);
   }
 
   /** Records that a challenge was answered, so that it does not count. */
-  answered(sharer: Sharer): void {
-    this.challenges.forget(...pacedOf(sharer));
+  answered(webhook: Waiting): void {
+    for (const key of [userOf(webhook), hostOf(webhook)]) add(this.unanswered, key, -1);
   }
 
-  /** Takes slots for a webhook. @returns how many requests it may send at once; 0 if it has to wait */
-  private take(sharer: Sharer): number {
-    const { lane } = sharer;
-    const { webhook, user } = SHARES[lane];
-    let taken = Math.min(webhook, user - this.usedBy(userOf(sharer)));
-    for (const key of sharedBy(sharer)) {
-      const [used, share] = [this.usedBy(key), shareOf(key)];
-      const isFirst = this.usedBy(`${key} user ${sharer.owner}`) === 0;
-      taken = Math.min(taken, share - used, used < share / 2 ? share / 2 - used : isFirst ? 1 : 0);
-    }
-    if (taken <= 0 || (lane === 'challenge' && !this.challenges.allows(...pacedOf(sharer)))) return 0;
-    this.add(sharer, taken);
-    return taken;
+  /** As many webhooks of each host as it has free slots. */
+  private nextAtHosts<W extends Waiting>(due: W[]): W[] {
+    const found = new Map<string, number>();
+    return this.inTurn(due, hostOf).filter((webhook) => {
+      const host = hostOf(webhook);
+      add(found, host, 1);
+      return found.get(host)! <= this.room(host);
+    });
   }
 
-  private waitsSince(webhook: Waiting): number {
-    const turns = sharedBy(webhook).map((key) => this.crowded.get(key)?.get(webhook.owner) ?? -Infinity);
-    return Math.max(webhook.since, ...turns);
+  private inTurn<W extends Waiting>(due: W[], where: (webhook: W) => string): W[] {
+    const waits = (webhook: W): number =>
+      Math.max(webhook.since, this.turns.get(`${where(webhook)} ${webhook.owner}`) ?? -Infinity);
+    const sorted = due.map((webhook) => [waits(webhook), webhook] as const);
+    return sorted.sort(([a], [b]) => a - b || 0).map(([, webhook]) => webhook);
   }
 
-  private isFull(key: string): boolean {
-    return this.usedBy(key) >= shareOf(key) || this.challenges.isSpent(key);
-  }
-
-  private usedBy(key: string): number {
-    return this.used.get(key) ?? 0;
-  }
-
-  private add(sharer: Sharer, slots: number): void {
-    for (const key of sharedBy(sharer).flatMap((shared) => [shared, `${shared} user ${sharer.owner}`])) {
-      const used = this.usedBy(key) + slots;
-      if (used > 0) this.used.set(key, used);
-      else this.used.delete(key);
-    }
-  }
-}
-
-/** The keys of the lane, host and network that users share. */
-const sharedBy = ({ lane, host, network }: Sharer): string[] => [
-  lane,
-  `${lane} host ${host}`,
-  ...(network === null ? [] : [`${lane} network ${network}`]),
-];
-const userOf = ({ lane, owner }: Sharer): string => `${lane} user ${owner}`;
-const pacedOf = (sharer: Sharer): string[] => [userOf(sharer), `${sharer.lane} host ${sharer.host}`];
-const laneOf = (key: string): Lane => key.split(' ', 1)[0] as Lane;
-/** The share of a lane, or of a user, host or network in it. */
-function shareOf(key: string): number {
-  const [lane, what = 'all'] = key.split(' ', 2) as [Lane, keyof Shares | undefined];
-  return SHARES[lane][what];
-}
-
-const MINUTE_MS = 60_000;
-
-/** Limits how often something happens in a minute, for each key. */
-export class Pace {
-  private readonly counts = new Map<string, number>();
-  private since = -Infinity;
-
-  constructor(private readonly most: number) {}
-
-  /** Counts once for all keys, unless one of them has reached the limit. */
-  allows(...keys: string[]): boolean {
-    if (keys.some((key) => this.isSpent(key))) return false;
-    for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  private take(webhook: Waiting): boolean {
+    const keys = keysOf(webhook);
+    if (keys.some((key) => this.room(key) <= 0)) return false;
+    for (const key of keys) add(this.used, key, 1);
+    if (webhook.lane === 'challenge')
+      for (const key of [userOf(webhook), hostOf(webhook)]) add(this.unanswered, key, 1);
     return true;
   }
 
-  /** Whether a key has reached the limit. */
-  isSpent(key: string): boolean {
-    const now = performance.now();
-    if (now - this.since >= MINUTE_MS) {
-      this.counts.clear();
-      this.since = now;
-    }
-    return (this.counts.get(key) ?? 0) >= this.most;
+  /** Free slots, none if no further challenge may be sent in this minute. */
+  private room(key: string): number {
+    const [lane, what = 'all'] = key.split(' ', 2) as [Lane, keyof Shares | undefined];
+    const free = SHARES[lane][what] - (this.used.get(key) ?? 0);
+    const unanswered = this.unanswered.get(key) ?? 0;
+    return unanswered >= CHALLENGES_A_MINUTE ? 0 : free;
   }
+}
 
-  /** All keys that were counted. */
-  keys(): Iterable<string> {
-    return this.counts.keys();
-  }
+const laneOf = ({ lane }: Waiting): string => lane;
+const userOf = ({ lane, owner }: Waiting): string => `${lane} user ${owner}`;
+const hostOf = ({ lane, host }: Waiting): string => `${lane} host ${host}`;
+const keysOf = (webhook: Waiting): string[] => [laneOf(webhook), userOf(webhook), hostOf(webhook)];
 
-  /** Reverts one count of each key. */
-  forget(...keys: string[]): void {
-    for (const key of keys) this.counts.set(key, Math.max(0, (this.counts.get(key) ?? 0) - 1));
-  }
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { type LookupFunction, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { retryAfterOf } from '#platform/http/retry-after';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
@@ -24,8 +24,6 @@ export interface Outcome {
   error: string | null;
   /** Seconds that the receiver asks us to wait. */
   retryAfter?: number;
-  /** Where it was sent to, if there was a connection. */
-  network?: string;
 }
 
 interface Answer {
@@ -79,19 +77,17 @@ export class WebhookClient {
     const problem = problemOf(url, this.environment);
     if (problem) return { status: null, error: `address ${problem}` };
     const limits = [AbortSignal.timeout(SEND_TIMEOUT_MS), ...(stop ? [stop] : [])];
-    let network: string | undefined;
-    const connected = (address: string): void => void (network = networkOf(address));
     try {
-      const answer = await this.request(new URL(url), headers, body, AbortSignal.any(limits), connected);
+      const answer = await this.request(new URL(url), headers, body, AbortSignal.any(limits));
       const { status, text, retryAfter } = answer;
       const isRedirect = status >= 300 && status < 400;
       const refused = isRedirect ? 'redirects are not followed' : `status ${status}`;
       const isAnswered = challenge === undefined || answersChallenge(text, challenge);
       const unanswered = isAnswered ? null : 'the challenge was not answered';
       const error = status >= 200 && status < 300 ? unanswered : refused;
-      return { status, error, retryAfter, network };
+      return { status, error, retryAfter };
     } catch (error) {
-      return { status: null, error: reasonOf(error as Error), network };
+      return { status: null, error: reasonOf(error as Error) };
     }
   }
 
@@ -100,7 +96,6 @@ export class WebhookClient {
     headers: Record<string, string>,
     body: string,
     signal: AbortSignal,
-    connected: (address: string) => void,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { request } = url.protocol === 'https:' ? https : http;
@@ -114,7 +109,6 @@ export class WebhookClient {
       let failed: (error: Error) => void = reject;
       sent.on('error', (error) => failed(error));
       sent.on('close', () => failed(new SendFailed('connection closed')));
-      sent.on('socket', (socket) => socket.on('connect', () => connected(socket.remoteAddress ?? '')));
       sent.on('response', (answer) => {
         // The status counts, even if the rest of the answer fails, never comes, or is too long.
         failed = () => undefined;
@@ -194,11 +188,4 @@ function fieldOf(text: string): string {
   } catch {
     return '';
   }
-}
-
-/** The part of the internet that an address belongs to, as one customer usually has it: /24, or /48 of IPv6. */
-export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address.split('.').slice(0, 3).join('.');
-  const [head] = address.split('::');
-  return [...head.split(':'), '0', '0', '0'].slice(0, 3).join(':');
 }

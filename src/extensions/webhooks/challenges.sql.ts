@@ -23,7 +23,6 @@ export const CHALLENGED = {
   failingSince: null,
   lastError: null,
   isSlow: false,
-  network: null,
 } as const satisfies QueryDeepPartialEntity<Webhook>;
 
 /** Whether the owner may ask for the challenge: once a minute, while nothing else is sent. */
@@ -52,13 +51,13 @@ export const CLAIM_CHALLENGES = statement<{ webhooks: string[] }, ClaimedChallen
 
 /** Events come from now on, if the server has answered and the URL is still the same. */
 export const FINISH_CHALLENGE = statement<
-  { webhook: string; url: string; error: string | null; slow: boolean; network: string | null },
+  { webhook: string; url: string; error: string | null; slow: boolean },
   { status: string }
 >(
   'finish_webhook_challenge',
-  { webhook: 'uuid', url: 'text', error: 'text', slow: 'boolean', network: 'text' },
+  { webhook: 'uuid', url: 'text', error: 'text', slow: 'boolean' },
   `
-    UPDATE webhooks SET last_error = :error, is_slow = :slow, network = :network,
+    UPDATE webhooks SET last_error = :error, is_slow = :slow,
       status = CASE WHEN :error IS NULL THEN 'ACTIVE' ELSE status END,
       retry_at = CASE WHEN :error IS NULL THEN '-infinity' ELSE retry_at END,
       first_event = CASE WHEN :error IS NULL THEN ${PRESENT} ELSE first_event END

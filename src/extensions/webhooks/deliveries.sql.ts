@@ -16,51 +16,27 @@ export const SIGNING_SECRETS = `array_remove(
 
 export interface DueWebhook extends Waiting {
   id: string;
-  status: WebhookStatus;
-}
-
-interface DuePage {
-  lane: Lane;
-  /** Now, in seconds since 1970. */
+  /** In seconds since 1970. */
   now: number;
-  /** Where the next page begins, as text, since a Date has no infinity; null if this is the last one. */
-  due: string | null;
-  id: string | null;
-  webhooks: DueWebhook[];
 }
 
 /**
- * The due webhooks of each lane, longest waiting first: the first of each user at each host, without those that can get
- * no slot now (see `Slots.full`). Reads at most `most` of a lane, after a cursor.
+ * The due webhooks of these lanes, longest waiting first: the first of each user at each host, without those that can get
+ * no slot now (see `Slots.full`). Looks at no more than `most` of each lane.
  */
-export const DUE_WEBHOOKS = statement<
-  { lanes: Lane[]; dues: string[]; ids: string[]; full: string[]; most: number },
-  DuePage
->(
+export const DUE_WEBHOOKS = statement<{ lanes: Lane[]; full: string[]; most: number }, DueWebhook>(
   'due_webhooks',
-  { lanes: 'text[]', dues: 'timestamptz[]', ids: 'uuid[]', full: 'text[]', most: 'integer' },
+  { lanes: 'text[]', full: 'text[]', most: 'integer' },
   `
-    SELECT place.lane, date_part('epoch', now()) AS now, page.due::text, page.id, page.webhooks
-    FROM unnest(:lanes, :dues, :ids) AS place (lane, due, id)
-    CROSS JOIN LATERAL (
-      WITH seen AS MATERIALIZED (
-        SELECT id, lane, status, status = 'DISABLED' AS is_over, user_id, host, network, due_at,
-          greatest(due_at, challenge_asked_at, created_at) AS since FROM webhooks w
-        WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
-        ORDER BY w.due_at, w.id LIMIT :most
-      ), firsts AS (
-        SELECT DISTINCT ON (user_id, host, is_over) * FROM seen
-        WHERE is_over OR NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host, lane || ' network ' || network]
-          && :full
-        ORDER BY user_id, host, is_over, due_at, id
-      )
-      SELECT last.due, last.id, coalesce((
-        SELECT json_agg(json_build_object('id', id, 'lane', lane, 'status', status, 'owner', user_id, 'host', host,
-          'network', network, 'since', date_part('epoch', since))
-          ORDER BY due_at, id) FROM firsts), '[]') AS webhooks
-      FROM (SELECT) one LEFT JOIN (
-        SELECT due_at AS due, id FROM seen ORDER BY due_at DESC, id DESC LIMIT 1) last
-        ON (SELECT count(*) FROM seen) = :most) page`,
+    SELECT *, date_part('epoch', now()) AS now FROM (
+      SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
+        SELECT w.* FROM unnest(:lanes) AS each (lane) CROSS JOIN LATERAL (
+          SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
+          FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
+            AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && :full
+          ORDER BY due_at, id LIMIT :most) w
+      ) seen ORDER BY lane, owner, host, due_at, id
+    ) first ORDER BY since, id`,
 );
 
 export interface ClaimedDelivery {
@@ -115,7 +91,6 @@ interface Round {
   /** Where it was sent: if the owner has changed it since, the outcomes say nothing about the webhook. */
   url: string;
   slow: boolean;
-  network: string | null;
   /** Seconds that the receiver wants to be left alone, null if it did not say. */
   retryAfter: number | null;
   /** Seconds after each attempt that failed until the next. */
@@ -137,7 +112,6 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
     webhook: 'uuid',
     url: 'text',
     slow: 'boolean',
-    network: 'text',
     retryAfter: 'float8',
     waits: 'integer[]',
     ids: 'uuid[]',
@@ -166,7 +140,7 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
       FROM round r JOIN webhooks w ON w.id = :webhook
     )
     UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = :slow,
-      network = coalesce(:network, w.network), taken_until = now(),
+      taken_until = now(),
       retry_at = greatest(now() + make_interval(secs => :retryAfter),
         CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => ${WAIT}) ELSE '-infinity' END),
       status = CASE
@@ -176,18 +150,22 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
     RETURNING w.status`,
 );
 
-/** A webhook that is DISABLED gets nothing more: some of what waits for it. */
-export const FAIL_DELIVERIES = statement<{ webhooks: string[]; most: number }, never>(
+/** A webhook that is DISABLED gets nothing more: some of what waits for it becomes FAILED. */
+export const FAIL_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(
   'fail_webhook_deliveries',
-  { webhooks: 'uuid[]', most: 'integer' },
+  { after: 'text', batch: 'integer' },
   `
-    UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
-    WHERE id = ANY (ARRAY(
-      SELECT d.id FROM webhooks w
-      CROSS JOIN LATERAL (
-        SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
-        LIMIT :most FOR UPDATE SKIP LOCKED) d
-      WHERE w.id = ANY(:webhooks) AND w.status = 'DISABLED' LIMIT :most))`,
+    WITH failed AS (
+      UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
+      WHERE id = ANY (ARRAY(
+        SELECT d.id FROM webhooks w
+        CROSS JOIN LATERAL (
+          SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
+          LIMIT :batch FOR UPDATE SKIP LOCKED) d
+        WHERE w.lane = 'slow' AND w.due_at <= now() AND w.status = 'DISABLED' LIMIT :batch))
+      RETURNING id
+    )
+    SELECT count(*)::int AS removed, :after AS reached FROM failed`,
 );
 
 export const REMOVE_OLD_DELIVERIES = removeExpired(

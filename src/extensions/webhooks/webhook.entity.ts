@@ -82,7 +82,7 @@ export class Webhook {
   @Column('boolean', { name: 'is_slow', default: false })
   isSlow: boolean;
 
-  /** Where the last round was sent to: names that lead to one network share its requests. */
+  /** Written by versions before 2.0. */
   @Column({ type: 'text', nullable: true, collation: 'C' })
   network: string | null;
 

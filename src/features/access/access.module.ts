@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
+import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { createSecretKey } from 'node:crypto';
 import { expiring } from '#platform/database/expired-rows';
 import { AccessSettings } from './access.settings';
-import { JwtAuthGuard } from './auth.guard';
+import { JwtAuthGuard, JwtStrategy } from './auth.guard';
 import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
 import { SessionFeed } from './session-feed';
 import { Sessions } from './sessions';
@@ -16,6 +17,7 @@ import { User } from './user.entity';
 /** Who calls: users and their nonces, tokens and sessions, and the guard of every endpoint. */
 @Module({
   imports: [
+    PassportModule,
     TypeOrmModule.forFeature([User]),
     JwtModule.registerAsync({
       inject: [AccessSettings],
@@ -31,6 +33,7 @@ import { User } from './user.entity';
     expiring('session_endings', REMOVE_EXPIRED_ENDINGS),
     SessionFeed,
     Sessions,
+    JwtStrategy,
     // Registered under its own class too, so that tests can override it.
     JwtAuthGuard,
     { provide: APP_GUARD, useExisting: JwtAuthGuard },

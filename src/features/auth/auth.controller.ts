@@ -154,22 +154,8 @@ export class AuthController {
  */
 @Controller('users')
 @ApiTags('Users')
-export class UsersController {
-  constructor(
-    private readonly auth: AuthService,
-    private readonly database: Database,
-  ) {}
-
-  @Get('me')
-  @ApiData(Profile, {
-    summary: 'Get the current user and session',
-    description:
-      'As `/auth/me`, with the expiry of the token and the chain that was signed in with. Does not count toward the limit of `/auth`, so pages can request it at each load.',
-    errors: [401],
-  })
-  async profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {
-    return ofUser(await this.database.read(PROFILE, { user: session.userId, ...tokenOf(session) }));
-  }
+export class UserSessionsController {
+  constructor(private readonly auth: AuthService) {}
 
   @Get('nonce')
   @Public()
@@ -223,6 +209,22 @@ export class UsersController {
     @Req() request: FastifyRequest,
   ): Promise<LogoutAllResponse> {
     return this.auth.logoutAll(session, webhooks, request);
+  }
+}
+
+@Controller('users')
+export class UsersController {
+  constructor(private readonly database: Database) {}
+
+  @Get('me')
+  @ApiData(Profile, {
+    summary: 'Get the current user and session',
+    description:
+      'As `/auth/me`, with the expiry of the token and the chain that was signed in with. Does not count toward the limit of `/auth`, so pages can request it at each load.',
+    errors: [401],
+  })
+  async profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {
+    return ofUser(await this.database.read(PROFILE, { user: session.userId, ...tokenOf(session) }));
   }
 }
 

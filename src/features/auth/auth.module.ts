@@ -3,14 +3,14 @@ import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { AccessModule } from '#features/access/access.module';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { AuthController, UsersController } from './auth.controller';
+import { AuthController, UserSessionsController, UsersController } from './auth.controller';
 import { AuthService } from './auth.service';
 import { ContractWallets } from './wallet-signature';
 
 /** Signing in and out. */
 @Module({
   imports: [AccessModule, AnalyticsModule, PoolsModule],
-  controllers: [AuthController, UsersController],
+  controllers: [AuthController, UserSessionsController, UsersController],
   providers: [
     AuthService,
     ContractWallets,

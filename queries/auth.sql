@@ -1,6 +1,6 @@
--- Named statements of users. Written by `npm run generate`.
+-- Named statements of auth. Written by `npm run generate`.
 
--- src/features/users/users.sql.ts, on standbys where there are some
+-- src/features/auth/users.sql.ts, on standbys where there are some
 -- $1 user uuid
 PREPARE me AS
 SELECT json_build_object(
@@ -11,7 +11,7 @@ SELECT json_build_object(
     EXCEPT SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token = f.token_address)))::text,
   'createdAt', iso(u.created_at))::text AS data FROM users u WHERE u.id = ($1::uuid);
 
--- src/features/users/users.sql.ts, on standbys where there are some
+-- src/features/auth/users.sql.ts, on standbys where there are some
 -- $1 expiresAt text, $2 chainId bigint, $3 user uuid
 PREPARE profile AS
   SELECT json_build_object(

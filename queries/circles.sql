@@ -31,8 +31,7 @@ LEFT JOIN circle_members m ON m.contract = c.contract AND m.circle_id = c.circle
 LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
   LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
-   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
-   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead" FROM chain_cursor) head ON true
   LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   WHERE p.id = ($3::uuid);
 

@@ -1,6 +1,26 @@
 -- Named statements of payments. Written by `npm run generate`.
 
 -- src/extensions/payments/calls.sql.ts
+-- $1 contract text, $2 drawId bigint, $3 caller text
+PREPARE draw_of_call AS
+  SELECT chain.*,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (
+   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract,
+    (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = c.address) AS "hasOwnCalls", d.status, d.paid, CASE
+  WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
+  WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
+    (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,
+    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = c.address) AS "isCurrent"
+  FROM (SELECT * FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') all_of WHERE address = coalesce(($1::text), address)
+    ORDER BY position DESC LIMIT 1) c
+  LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
+  LEFT JOIN
+(SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead" FROM chain_cursor) head ON true
+  LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = ($2::bigint)
+  LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = ($3::text);
+
+-- src/extensions/payments/calls.sql.ts
 PREPARE draw_to_call AS
   SELECT chain.*,
 (SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract AND NOT EXISTS (
@@ -82,12 +102,10 @@ coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
       AND NOT
 EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
-  WHERE t.pool_id = p.id AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ($1::text)) AS "isCurrent",
-    coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
+  WHERE t.pool_id = p.id AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ($1::text)) AS "isCurrent"
   FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
-   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
-   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead" FROM chain_cursor) head ON true
   LEFT JOIN positions o ON o.pool_id = p.id AND o.address = ($1::text)
 
 LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
@@ -107,27 +125,6 @@ LEFT JOIN LATERAL (
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true
   WHERE p.id = ($2::uuid);
-
--- src/extensions/payments/draw-calls.service.ts
--- $1 contract text, $2 drawId bigint, $3 caller text
-PREPARE draw_of_call AS
-  SELECT chain.*,
-(SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract,
-    (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = c.address) AS "hasOwnCalls", d.status, d.paid, CASE
-  WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
-  WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
-    (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,
-    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = c.address) AS "isCurrent"
-  FROM (SELECT * FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') all_of WHERE address = coalesce(($1::text), address)
-    ORDER BY position DESC LIMIT 1) c
-  LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
-  LEFT JOIN
-(SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
-   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
-   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
-  LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = ($2::bigint)
-  LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = ($3::text);
 
 -- src/extensions/payments/stray-deposits.controller.ts
 -- $1 caller text, $2 limit bigint, $3 offset bigint

@@ -37,11 +37,11 @@ import { ListWinnersQuery, WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import {
   CompoundingCallsQuery,
   DepositCallsQuery,
+  DrawCallsQuery,
   TicketCallsQuery,
   WithdrawCallsQuery,
 } from '#extensions/payments/calls.dto';
-import { DrawCallsQuery } from '#extensions/payments/draw-calls.dto';
-import { CirclePaymentQuery, OpenCircleQuery } from '#extensions/circles/circle-calls.dto';
+import { CirclePaymentQuery, OpenCircleQuery } from '#extensions/circles/circles.dto';
 import { ExportQuery } from '#extensions/people/people.dto';
 import { CreateWebhookRequest, UpdateWebhookRequest } from '#extensions/webhooks/webhooks.dto';
 import { CreatePoolRequest, ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';

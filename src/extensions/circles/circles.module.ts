@@ -1,10 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CircleCallsController } from './circle-calls.controller';
-import { CircleCallsService } from './circle-calls.service';
-import { CirclesController } from './circles.controller';
+import { CircleCallsController, CirclesController } from './circles.controller';
+import { CircleCallsService } from './circles.service';
 
-@Module({
-  controllers: [CirclesController, CircleCallsController],
-  providers: [CircleCallsService],
-})
+@Module({ controllers: [CirclesController, CircleCallsController], providers: [CircleCallsService] })
 export class CirclesModule {}

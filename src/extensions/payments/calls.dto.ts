@@ -1,6 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString } from 'class-validator';
-import { AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+import { ADDRESS, AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { toInteger } from '#platform/answers/pagination';
 import { IsPositiveAmount } from '#ledger/chain/amounts';
 import { CALL_NAMES, CallName } from './contract-calls';
 
@@ -48,6 +50,29 @@ export class TicketCallsQuery {
   @ApiProperty({ pattern: AMOUNT, example: '3', description: 'Number of tickets, at least 1' })
   @IsPositiveAmount()
   count: string;
+}
+
+export class DrawCallsQuery {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    example: 1,
+    description: 'Number of the draw within its contract',
+  })
+  @Transform(toInteger)
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  drawId: number;
+
+  @ApiPropertyOptional({
+    pattern: ADDRESS.source,
+    description: 'Lottery contract of the draw; the newest by default',
+  })
+  @IsOptional()
+  @Matches(ADDRESS, { message: 'must be a contract address' })
+  contract?: string;
 }
 
 export class ContractCall {

@@ -4,34 +4,35 @@ import { MAX_AMOUNT } from '#values/rules';
 import { Database } from '#platform/database/database';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
-import { pause } from '#platform/timing/waits';
 import { NATIVE_COIN, type OwnCall } from '#ledger/adapters/pool-contract';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { ContractCalls, DepositCallsQuery } from './calls.dto';
+import type { ContractCalls, DepositCallsQuery, DrawCallsQuery } from './calls.dto';
 import {
   type ChainRow,
+  DRAW_OF_CALL,
   DRAW_TO_CALL,
+  type DrawRow,
   POOL_TO_PAY,
   POOL_TO_PAY_OUT,
   type PoolToPay,
   type PoolToPayOut,
 } from './calls.sql';
 import {
+  type DrawCall,
   type EncodedCall,
+  amountDue,
   approve,
   buyTickets,
+  calls,
+  chainIdOf,
   claimYield,
   deposit,
+  ofDraw,
   setCompounding,
   withdraw,
 } from './contract-calls';
-import { amountDue, calls, chainIdOf } from './on-chain';
 import { ownCall } from './own-calls';
 import { type Paid, Refusals } from './refusals';
-
-/** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
-const LOOK_MS = 2500;
-const BETWEEN_MS = 200;
 
 /**
  * Builds the calls that a wallet has to sign and send. They go to the pool's own contract, which may differ from the
@@ -122,6 +123,25 @@ export class CallsService {
   }
 
   /**
+   * A call that pays out what is in a draw, or moves it on.
+   * @throws ApiError 404 if there is no such draw, 409 if the contract would refuse, 503 while the chain is unknown
+   */
+  async ofDraw(
+    name: DrawCall,
+    caller: AuthenticatedUser,
+    { drawId, contract }: DrawCallsQuery,
+  ): Promise<ContractCalls> {
+    const values = { drawId, contract: contract?.toLowerCase() ?? null, caller: caller.address };
+    const draw = await this.database.read(DRAW_OF_CALL, values);
+    if (!draw?.status) throw notFound();
+    if (draw.hasOwnCalls) throw namedError('calls_unknown');
+    const chainId = chainIdOf(draw);
+    const refusal = draw.isCurrent ? DRAW_REFUSALS[name](draw) : undefined;
+    if (refusal) throw namedError(refusal);
+    return calls(chainId, ofDraw(name, draw.contract as Address, BigInt(drawId)));
+  }
+
+  /**
    * Calls of a contract whose rules only its node knows.
    * @throws ApiError 409 if the contract would refuse them
    */
@@ -135,35 +155,22 @@ export class CallsService {
     return calls(chainIdOf(pool), ...encoded);
   }
 
-  /**
-   * For members and for everyone with money in the pool: people who have left, or paid in from outside.
-   *
-   * An account that was just paid may ask before the indexer has seen it. So nothing is refused before the indexer has
-   * looked at the chain's head since: the second time that it does so, it began after the request. If it does not look
-   * in time, or the ledger is behind, the chain decides.
-   */
+  /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
   private async poolToPayOut(
     caller: AuthenticatedUser,
     id: string,
     call: OwnCall | 'compounding',
     refuse: Refusal,
   ): Promise<{ pool: PoolToPayOut; own: ReturnType<typeof ownCall> }> {
-    const values = { pool: knownForm(id), caller: caller.address };
-    const end = performance.now() + LOOK_MS;
-    for (let looks = 0, since: number | undefined; ; await pause(BETWEEN_MS)) {
-      const pool = await this.database.read(POOL_TO_PAY_OUT, values);
-      if (!pool) throw notFound();
-      if (!pool.readable && !pool.hasPosition) throw forbidden();
-      if (pool.holdsCircles) throw namedError('uses_circle');
-      if (pool.own && call === 'compounding') throw namedError('calls_unknown');
-      const own = call === 'compounding' ? undefined : ownCall(call, pool, id, caller.address);
-      const refusal = pool.isCurrent ? refuse(pool) : undefined;
-      if (!refusal || performance.now() > end) return { pool, own };
-      since ??= pool.now;
-      if (pool.foundAt <= since) continue;
-      since = pool.foundAt;
-      if (++looks === 2) throw refusal;
-    }
+    const pool = await this.database.read(POOL_TO_PAY_OUT, { pool: knownForm(id), caller: caller.address });
+    if (!pool) throw notFound();
+    if (!pool.readable && !pool.hasPosition) throw forbidden();
+    if (pool.holdsCircles) throw namedError('uses_circle');
+    if (pool.own && call === 'compounding') throw namedError('calls_unknown');
+    const own = call === 'compounding' ? undefined : ownCall(call, pool, id, caller.address);
+    const refusal = pool.isCurrent ? refuse(pool) : undefined;
+    if (refusal) throw refusal;
+    return { pool, own };
   }
 }
 
@@ -187,6 +194,32 @@ function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefi
 /** What is earned at a contract of others is not known before it is claimed. */
 const refuseClaim: Refusal = ({ claimable, own }) =>
   claimable === '0' && own === null ? namedError('nothing_to_claim') : undefined;
+
+type DrawRefusal = 'wrong_draw_status' | 'too_early' | 'already_paid' | 'nothing_to_refund';
+
+/**
+ * Why the contract would refuse the call in the block after the last one that was read. Asked only while the ledger is at
+ * the head: the hash that picks a winner is known for so long only, and an indexer that is behind must not keep anybody
+ * from it.
+ */
+const DRAW_REFUSALS: Record<DrawCall, (draw: DrawRow) => DrawRefusal | undefined> = {
+  claimPrize: ({ status, paid }) => {
+    if (status !== 'COMPLETED') return 'wrong_draw_status';
+    return paid ? 'already_paid' : undefined;
+  },
+  refund: ({ status, refundable }) => {
+    if (status !== 'CANCELLED') return 'wrong_draw_status';
+    return refundable === '0' ? 'nothing_to_refund' : undefined;
+  },
+  completeDraw: ({ status, due }) => {
+    if (status !== 'DRAWING') return 'wrong_draw_status';
+    return due === null ? 'too_early' : undefined;
+  },
+  cancelDraw: ({ status, due }) => {
+    if (status !== 'ACTIVE') return 'wrong_draw_status';
+    return due === 'cancel' ? undefined : 'too_early';
+  },
+};
 
 function tokenOf({ token }: ChainRow): Address {
   if (token === null) throw namedError('chain_unknown');

@@ -1,9 +1,11 @@
-import type { TransactionStatus } from '#values/types';
+import { type DrawStatus, type TransactionStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 import {
   HEAD,
   KNOWN_CHAIN,
+  LAST_BLOCK,
   LAST_BLOCK_TIME,
+  contractsOf,
   hasOwnCalls,
   holdsCircles,
   isApart,
@@ -11,7 +13,7 @@ import {
   shareYieldOf,
   tokenOf,
 } from '#ledger/chain/chain.sql';
-import { OPEN_DRAW } from '#features/lottery/lottery.sql';
+import { DUE_TO_MOVE_ON, OPEN_DRAW, REFUNDABLE } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { isPaying, submitted } from '#features/pools/unpaid.sql';
 import { ACCRUED, CLAIMABLE } from '#extensions/positions/positions.sql';
@@ -57,9 +59,6 @@ export interface PoolToPayOut extends PoolRow {
   compounding: boolean;
   /** Whether the ledger is at the head, also for this contract, and no payment of the caller's is on its way. */
   isCurrent: boolean;
-  /** In seconds: when the head was last looked at, and the time of this statement. */
-  foundAt: number;
-  now: number;
 }
 
 const MINIMUM = `
@@ -105,8 +104,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(${CLAIMABLE}, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
-        AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent",
-      coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
+        AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED} ${shareYieldOf('p.id', ':caller')}
@@ -114,7 +112,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
   { chargedTo: 'caller' },
 );
 
-export interface DrawRow extends ChainRow {
+export interface DrawForSale extends ChainRow {
   /** Null while no draw sells tickets. */
   contract: string | null;
   hasOwnCalls: boolean | null;
@@ -126,7 +124,7 @@ export interface DrawRow extends ChainRow {
  * The draw that GET /lottery/current shows, if it still sells tickets. Sales end with the first block at or after the
  * draw time, whatever the clock says. Always one row.
  */
-export const DRAW_TO_CALL = statement<object, DrawRow>(
+export const DRAW_TO_CALL = statement<object, DrawForSale>(
   'draw_to_call',
   {},
   `
@@ -134,4 +132,38 @@ export const DRAW_TO_CALL = statement<object, DrawRow>(
       ${hasOwnCalls('d.contract')} AS "hasOwnCalls"
     FROM (SELECT) one LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN ${OPEN_DRAW} d ON d.status = 'ACTIVE' AND d.draw_time > ${LAST_BLOCK_TIME}`,
+);
+
+export interface DrawRow extends ChainRow {
+  contract: string;
+  /** Adapters name no calls for draws: only the reference contracts have any. */
+  hasOwnCalls: boolean;
+  /** Null, as what follows, if the contract has no such draw. */
+  status: DrawStatus | null;
+  paid: boolean | null;
+  refundable: string;
+  due: 'complete' | 'cancel' | null;
+  /** Whether the ledger is at the head, and has the contract's events up to there. */
+  isCurrent: boolean;
+}
+
+/**
+ * A draw of a lottery contract, by default of the newest, and what the caller has in it. No row: no such contract is
+ * followed.
+ */
+export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null; caller: string }, DrawRow>(
+  'draw_of_call',
+  { drawId: 'bigint', contract: 'text', caller: 'text' },
+  `
+    SELECT chain.*, ${tokenOf('c.address')} AS token, c.address AS contract,
+      ${hasOwnCalls('c.address')} AS "hasOwnCalls", d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
+      (${REFUNDABLE})::text AS refundable,
+      coalesce(head."isAtHead", false) AND NOT ${isApart('c.address')} AS "isCurrent"
+    FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)
+      ORDER BY position DESC LIMIT 1) c
+    LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${LAST_BLOCK} last ON true
+    LEFT JOIN ${HEAD} head ON true
+    LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = :drawId
+    LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = :caller`,
+  { chargedTo: 'caller' },
 );

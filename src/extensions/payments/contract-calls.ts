@@ -8,10 +8,13 @@ import {
   encodeFunctionData,
 } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { namedError } from '#platform/errors/errors';
+import { forbidden, namedError, notFound } from '#platform/errors/errors';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
+import type { AuthenticatedUser } from '#features/access/current-user';
+import type { ContractCalls } from './calls.dto';
+import type { ChainRow, DepositRow } from './calls.sql';
 
 const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
 export type DrawCall = (typeof DRAW_CALLS)[number];
@@ -113,3 +116,26 @@ export const ofCircle = (
   name === 'endRound' || name === 'cancelCircle'
     ? encode(rotatingPoolAbi, name, contract, circleId)
     : encode(rotatingPoolAbi, name, contract, circleId, reference(transaction));
+
+/** @throws ApiError 503 until an indexer has read it */
+export function chainIdOf({ chainId }: Pick<ChainRow, 'chainId'>): number {
+  if (chainId === null) throw namedError('chain_unknown');
+  return Number(chainId);
+}
+
+/** The calls as a wallet sends them on this chain. */
+export const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
+  calls: encoded.map(({ name, to, data, value = 0n }) => ({ name, chainId, to, data, value: `${value}` })),
+});
+
+/** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
+export function amountDue(
+  { account, status, amount, isSubmitted }: DepositRow,
+  caller: AuthenticatedUser,
+): bigint {
+  if (account === null) throw notFound();
+  if (account !== caller.address) throw forbidden();
+  if (status !== 'PENDING') throw namedError('transaction_not_pending');
+  if (isSubmitted) throw namedError('deposit_submitted');
+  return BigInt(amount!);
+}

@@ -9,8 +9,7 @@ import { statement } from '#platform/postgres/statement';
 import { KNOWN_CHAIN } from '#ledger/chain/chain.sql';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ContractCall } from './calls.dto';
-import { withdraw } from './contract-calls';
-import { calls, chainIdOf } from './on-chain';
+import { calls, chainIdOf, withdraw } from './contract-calls';
 
 /** What an account still has in a contract under an id that no pool of the contract has. */
 interface StrayDeposit {

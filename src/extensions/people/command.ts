@@ -6,8 +6,8 @@ import { requireSchema } from '#platform/migrating/schema';
 import { recorded } from '#platform/operating/records';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { loadEnvironment } from '#settings/environment';
-import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from './deletion.sql';
-import { type ExportPlace, type Person, exportPage } from './export';
+import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from './deletions';
+import { type Person, exportPage } from './export.sql';
 
 const USAGE = 'usage: people export ADDRESS | delete ADDRESS';
 const ROWS = 500;
@@ -51,12 +51,12 @@ async function exportAll(client: Client, address: string): Promise<object> {
   ]);
   const person: Person = { userId: known[0]?.id, address };
   let count = 0;
-  let place: ExportPlace | undefined;
+  let place: string | undefined;
   do {
     const page = await exportPage(person, place, ROWS, (statement, values) => run(client, statement, values));
     count += page.rows.length;
     for (const row of page.rows) await new Promise((written) => process.stdout.write(`${row}\n`, written));
-    place = page.next;
+    place = page.next ?? undefined;
   } while (place);
   return { rows: count };
 }

@@ -6,9 +6,29 @@ import {
 } from '@nestjs/common';
 import { Database } from '#platform/database/database';
 import { OutageLog } from '#platform/log/outage-log';
+import { statement } from '#platform/postgres/statement';
 import { Loop } from '#platform/timing/loop';
 import { pause } from '#platform/timing/waits';
-import { GO_ON_DELETING, STEP } from './deletion.sql';
+
+/** Ends an account. `stays`: whether rows of the ledger keep naming its address as an owner's. */
+export const DELETE_ACCOUNT = statement<{ address: string }, { stays: boolean }>(
+  'delete_account',
+  { address: 'text' },
+  'SELECT delete_account(:address) AS stays',
+  { chargedTo: 'address' },
+);
+
+/**
+ * A small step of one of the deletions that are not complete; 0 when none is left. A step is few pools, because anything that
+ * makes a pool meanwhile waits for its totals.
+ */
+export const GO_ON_DELETING = statement<{ answers: number; memberships: number }, { done: number }>(
+  'go_on_deleting',
+  { answers: 'integer', memberships: 'integer' },
+  'SELECT go_on_deleting(:answers, :memberships) AS done',
+);
+
+export const STEP = { answers: 500, memberships: 20 };
 
 /** Time between two looks. What one process left unfinished another one goes on with. */
 const LOOK_MS = 30_000;

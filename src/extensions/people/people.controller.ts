@@ -1,17 +1,29 @@
 import { Controller, Delete, Get, Query, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { CursorPage } from '#platform/answers/pagination';
+import { CursorPage } from '#platform/answers/pagination';
+import { Database } from '#platform/database/database';
+import { namedError } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { CurrentUser, type Session } from '#features/access/current-user';
-import { DeletedAccount, ExportQuery, ExportedRow } from './people.dto';
-import { PeopleService } from './people.service';
+import { TOKEN_LIFETIME_SECONDS } from '#features/access/lifetimes';
+import { Sessions } from '#features/access/sessions';
+import { DELETE_ACCOUNT, Deletions } from './deletions';
+import { exportPage } from './export.sql';
+import { DeletedAccount, EXPORT_CURSOR, ExportQuery, ExportedRow } from './people.dto';
+
+/** The signature of the sign-in confirms what is done so soon after it. A token that somebody found is older. */
+const FRESH_SECONDS = 600;
 
 /** What people may ask about their own data. */
 @Controller('users')
 @ApiTags('Users')
 export class PeopleController {
-  constructor(private readonly people: PeopleService) {}
+  constructor(
+    private readonly database: Database,
+    private readonly sessions: Sessions,
+    private readonly deletions: Deletions,
+  ) {}
 
   @Get('me/export')
   @ApiData(ExportedRow, {
@@ -21,8 +33,15 @@ export class PeopleController {
       'Returns all stored rows about the caller, in pages: repeat with `after` until `next` is null. Leaves out secrets of webhooks, and what is derived from these rows.',
     errors: [401],
   })
-  export(@CurrentUser() session: Session, @Query() query: ExportQuery): Promise<CursorPage<ExportedRow>> {
-    return this.people.export(session, query);
+  async export(
+    @CurrentUser() person: Session,
+    @Query() { limit, after }: ExportQuery,
+  ): Promise<CursorPage<ExportedRow>> {
+    const from = after === undefined ? undefined : EXPORT_CURSOR.decode(after);
+    const { rows, next } = await exportPage(person, from, limit, (statement, values) =>
+      this.database.readAll(statement, values),
+    );
+    return new CursorPage({ data: `[${rows.join()}]`, next }, EXPORT_CURSOR);
   }
 
   @Delete('me')
@@ -33,8 +52,12 @@ export class PeopleController {
     errors: ['invalid_json', 401, 'sign_in_again', 413, 415],
   })
   async delete(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<DeletedAccount> {
-    const deleted = await this.people.delete(session);
-    request.log.info({ reqId: request.id, address: session.address }, 'account deleted');
-    return deleted;
+    const { address, exp } = session;
+    if (exp - TOKEN_LIFETIME_SECONDS < Date.now() / 1000 - FRESH_SECONDS) throw namedError('sign_in_again');
+    const { stays } = (await this.database.write(DELETE_ACCOUNT, { address }))!;
+    this.sessions.ended(session);
+    this.deletions.hurry();
+    request.log.info({ reqId: request.id, address }, 'account deleted');
+    return { address, stays };
   }
 }

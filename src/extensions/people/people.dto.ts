@@ -2,23 +2,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { STORED_ADDRESS } from '#values/rules';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit } from '#platform/answers/pagination';
-import type { ExportPlace } from './export';
 import { SECTIONS } from './export.sql';
 
 /** Positions: the kind of the last row, and its key. */
 export const EXPORT_CURSOR = new CursorCodec(
   'export',
-  new RegExp(`^(?:${SECTIONS.map(({ kind, form }) => `${kind} ${form.source}`).join('|')})$`),
+  new RegExp(`^(?:${SECTIONS.map(({ kind, form }) => `${kind} ${form}`).join('|')})$`),
 );
-
-export const positionOf = ({ section, after }: ExportPlace): string =>
-  [SECTIONS[section].kind, ...after].join(' ');
-
-/** @param cursor one that was checked */
-export function placeOf(cursor: string): ExportPlace {
-  const [kind, ...after] = EXPORT_CURSOR.decode(cursor)!.split(' ');
-  return { section: SECTIONS.findIndex((each) => each.kind === kind), after };
-}
 
 const MOST_ROWS = 500;
 

@@ -11,14 +11,12 @@ import { WebhooksModule } from '#extensions/webhooks/webhooks.module';
 import { Deletions } from './deletions';
 import { Unfinished } from './unfinished';
 import { PeopleController } from './people.controller';
-import { PeopleService } from './people.service';
 
 @Module({
   imports: [AccessModule, ChainModule, LotteryModule, PoolsModule, PositionsModule, WebhooksModule],
   controllers: [PeopleController],
   providers: [
     Deletions,
-    PeopleService,
     Unfinished,
     expiring('operator_records', REMOVE_OLD_RECORDS),
     makeGaugeProvider({

@@ -15,13 +15,9 @@ export const CHAIN_STATE = statement<object, { state: string; stale: boolean; bl
   `SELECT state, ${STALE} AS stale, applied_number::float8 AS block FROM chain_cursor`,
 );
 
-/**
- * SQL: whether every block up to the last head that was seen is applied, `isAtHead`, and when that was last found, in
- * seconds; one row at most.
- */
+/** SQL: whether every block up to the last head that was seen is applied, `isAtHead`; one row at most. */
 export const HEAD = `
-  (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} AS "isAtHead",
-     extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor)`;
+  (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} AS "isAtHead" FROM chain_cursor)`;
 
 /** SQL: whether the ledger may lack events of the contract up to the last block read: it is behind, or in quarantine. */
 export const isApart = (contract: string): string =>

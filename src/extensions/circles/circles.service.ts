@@ -5,9 +5,16 @@ import { forbidden, namedError, notFound, validationFailed } from '#platform/err
 import { knownForm } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls } from '#extensions/payments/calls.dto';
-import { type CircleCall, approve, ofCircle, openCircle } from '#extensions/payments/contract-calls';
-import { amountDue, calls, chainIdOf } from '#extensions/payments/on-chain';
-import type { OpenCircleQuery } from './circle-calls.dto';
+import {
+  type CircleCall,
+  amountDue,
+  approve,
+  calls,
+  chainIdOf,
+  ofCircle,
+  openCircle,
+} from '#extensions/payments/contract-calls';
+import type { OpenCircleQuery } from './circles.dto';
 import { CIRCLE_TO_CALL, type CircleAction, type CircleToCall } from './circles.sql';
 
 /** What the contract calls each. */

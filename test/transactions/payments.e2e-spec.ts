@@ -3,7 +3,7 @@ import { bytes16 } from '#values/bytes16';
 import { TYPE_WITH_CIRCLES, byPoolType } from '#values/types';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
-import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
+import { CONTRACTS, type Response, type SignedIn, TEN, useApp } from '../support/app';
 import { addDraw } from '../support/chain/draws';
 import { REPAIRING, addPosition, addTransaction, newHash } from '../support/ledger';
 
@@ -37,17 +37,11 @@ describe('calls', () => {
     app.createPool(saver, { type: 'cooperative' });
   const calls = (pool: string, call: string, as = saver): Promise<Response> =>
     app.get(`/pools/${pool}/calls/${call}`, as);
-  /** While the indexer has read and applied all blocks, and looks at the head again and again. */
-  async function atHead(ask: () => Promise<Response>): Promise<Response> {
+  /** While the indexer has read and applied all blocks. */
+  async function atHead<Result>(ask: () => Promise<Result>): Promise<Result> {
     await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
-      applied_number, state, beat_at) VALUES (5, '', 9, '', '2026-03-01', 9, 'synced', now())`);
-    let isDone = false;
-    const answer = ask().finally(() => (isDone = true));
-    await until(
-      async () => (await app.sql('UPDATE chain_cursor SET progress_at = now(), beat_at = now()'), isDone),
-    );
-    await app.sql('DELETE FROM chain_cursor');
-    return answer;
+      applied_number, state, beat_at, progress_at) VALUES (5, '', 9, '', '2026-03-01', 9, 'synced', now(), now())`);
+    return ask().finally(() => app.sql('DELETE FROM chain_cursor'));
   }
 
   it('approve exactly what a deposit takes, and name its transaction', async () => {
@@ -101,11 +95,7 @@ describe('calls', () => {
     await addPosition(app, id, saver.address, { balance: 7, deposited: 7 });
     const asked = (): Promise<unknown[]> =>
       Promise.all(['withdraw?amount=8', 'claim'].map(async (call) => (await calls(id, call)).status));
-    const known = async (): Promise<unknown[]> => {
-      let statuses: unknown[] = [];
-      await atHead(async () => ((statuses = await asked()), calls(id, 'claim')));
-      return statuses;
-    };
+    const known = (): Promise<unknown[]> => atHead(asked);
     expect(await known()).toEqual([409, 409]);
     await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
       VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);

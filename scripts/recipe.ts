@@ -19,7 +19,7 @@ export const CHECK_ALL = [
   'test/events/event-(readers|schemas)',
   'test/http/(error-codes|http)',
   'test/client/(follow|package|reads)',
-  'test/validation/(compiled-rules|hostile-input)',
+  'test/validation/hostile-input',
   'test/pools/(auto-compound|pool-types|pools-(create|read)|start)',
   'test/indexer/(indexer-module|contracts/(account-savings|contract-kinds))',
 ];

@@ -80,20 +80,15 @@ export async function startChain(
  */
 async function startOnKeptPort(dir: string, stateFile: string): Promise<AnvilNode> {
   const file = path.join(dir, 'chain-port');
-  const start = async (port?: number): Promise<AnvilNode> => {
-    const anvil = await startAnvil({ stateFile, port });
-    writeFileSync(file, `${anvil.port}`);
-    return anvil;
-  };
   const kept = Number(read(file)) || USUAL_PORT;
   // Another start may have it, and not listen yet.
-  if (![undefined, process.pid].includes(claimPort(kept))) return start();
-  try {
-    return await start(kept);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return start();
-  }
+  const port = [undefined, process.pid].includes(claimPort(kept)) ? kept : undefined;
+  const anvil = await startAnvil({ stateFile, port }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    return startAnvil({ stateFile });
+  });
+  writeFileSync(file, `${anvil.port}`);
+  return anvil;
 }
 
 /**

@@ -14,7 +14,7 @@ import { devKey, furtherOf, poolContracts } from './deploy';
 import { seedExamples } from './examples';
 import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
-import { commandOf, endChild, statusOf } from './processes';
+import { commandOf, endChild, parentOf } from './processes';
 import { startPostgres, withClient } from './postgres';
 import { type LocalFacts, type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
 
@@ -78,7 +78,6 @@ async function main(): Promise<void> {
   // For `npm run demo`.
   const running = {
     api: base,
-    host: hostOf(process.env),
     rpc: environment.RPC_URL,
     deployment: chain?.deployment,
     database: process.env.DATABASE_URL ? undefined : environment.DATABASE_URL,
@@ -256,16 +255,14 @@ async function stop(code: number): Promise<void> {
 
 /**
  * Stops when npm ends, whatever ended it. npm passes signals on to the shell that it runs this in, and the shell dies of
- * them without telling anyone.
+ * them without telling anyone; an npm that is killed leaves the shell behind.
  */
 function stopWithNpm(): void {
   const shell = process.ppid;
   // Some shells replace themselves with their command. Then npm is the parent, and its own parent may end.
-  const npm = commandOf(shell).includes('local.js') ? statusOf(shell)?.parent : undefined;
-  const watch = setInterval(() => {
-    if (process.ppid !== shell || (npm !== undefined && statusOf(shell)?.parent !== npm)) void stop(0);
-  }, PARENT_POLL_MS);
-  watch.unref();
+  const npm = commandOf(shell).includes('local.js') ? parentOf(shell) : undefined;
+  const hasEnded = (): boolean => process.ppid !== shell || (npm !== undefined && parentOf(shell) !== npm);
+  setInterval(() => void (hasEnded() && stop(0)), PARENT_POLL_MS).unref();
 }
 
 function printLogs(): void {

@@ -18,8 +18,8 @@ export interface Ports {
 /** What is not set and taken is looked for in these steps, so that a second and a third start have ports like the first. */
 const STEP = 10;
 const TRIES = 50;
-/** The longest that a process takes to end once its API has. */
-const STOPPING_MS = 30_000;
+/** The longest that a start takes to stop: streams are cut after seven seconds. */
+const STOPPING_MS = 10_000;
 /** Below these are ports of services, and above those that systems give to outgoing connections by default. */
 const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
 
@@ -67,17 +67,15 @@ export async function freePort(wanted?: number): Promise<number> {
  * stopping is waited for.
  * @param running where the other one says where it is
  */
-export async function beAlone(folder: string, running: string): Promise<void> {
-  for (const end = Date.now() + STOPPING_MS; ; await sleep(100)) {
+export async function beAlone(folder: string, running: string, patience = STOPPING_MS): Promise<void> {
+  for (const end = Date.now() + patience; ; await sleep(100)) {
     const other = claim(path.join(folder, 'start.pid'));
     if (other === undefined) return rmSync(running, { force: true });
-    // Not there while it is not up yet.
-    const { api, host } = readJson<{ api: string; host: string }>(running) ?? {};
-    const isStopping = api && !(await listening(Number(new URL(api).port), host!));
-    if (!isStopping || Date.now() > end)
-      throw new Error(
-        `npm start runs in this folder already: process ${other}${api ? `, ${api}` : ''}. Stop it, or start in another copy of the folder.`,
-      );
+    if (Date.now() < end) continue;
+    const { api } = readJson<{ api: string }>(running) ?? {};
+    throw new Error(
+      `npm start runs in this folder already: process ${other}${api ? `, ${api}` : ''}. Stop it, or start in another copy of the folder.`,
+    );
   }
 }
 

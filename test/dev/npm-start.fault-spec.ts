@@ -126,7 +126,7 @@ describe('npm start', () => {
     await once(npm, 'exit');
     await stopped(all);
 
-    const demo = spawnSync(process.execPath, ['dist/src/dev/demo/demo.js'], {
+    const demo = spawnSync(process.execPath, ['dist/src/dev/demo.js'], {
       cwd: folder,
       encoding: 'utf8',
     });

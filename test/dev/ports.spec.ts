@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import fs, { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { FROM_SOURCE } from '../support/processes/source';
 const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => server.close()));
 
-async function occupied(host = '127.0.0.1'): Promise<number> {
+async function occupied(): Promise<number> {
   const port = await freePort();
-  servers.push(createServer().listen(port, host));
+  servers.push(createServer().listen(port, '127.0.0.1'));
   await once(servers.at(-1)!, 'listening');
   return port;
 }
@@ -67,38 +67,16 @@ describe('a folder of npm start', () => {
   const folder = mkdtempSync(join(tmpdir(), 'alone-'));
   const running = join(folder, 'running.json');
   afterAll(() => rmSync(folder, { recursive: true }));
-  const start = `beAlone('${folder}', '${running}')`;
+  const start = `beAlone('${folder}', '${running}', 0)`;
 
   it('has one at a time, which says where it is, unless it was killed', async () => {
     writeFileSync(running, '{"api":"http://localhost:1"}');
     expect(another(start)).toBe('');
-    await beAlone(folder, running);
+    await beAlone(folder, running, 0);
     expect(existsSync(running)).toBe(false);
     expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
-    const api = `http://localhost:${await occupied()}`;
-    writeFileSync(running, JSON.stringify({ api, host: '127.0.0.1' }));
-    expect(another(start)).toContain(`process ${process.pid}, ${api}. Stop it`);
-    const elsewhere = `http://localhost:${await occupied('127.0.0.2')}`;
-    writeFileSync(running, JSON.stringify({ api: elsewhere, host: '127.0.0.2' }));
-    expect(another(start)).toContain(`process ${process.pid}, ${elsewhere}. Stop it`);
-  });
-
-  it('that a killed start left goes to one of two that find it at the same time', async () => {
-    const left = mkdtempSync(join(tmpdir(), 'alone-'));
-    const startThere = start.replaceAll(folder, left);
-    expect(another(startThere)).toBe('');
-    const remove = fs.rmSync;
-    let said: string | undefined;
-    const removing = jest.spyOn(fs, 'rmSync').mockImplementation((file, options) => {
-      // Both have seen the file.
-      if (file === join(left, 'start.pid')) said ??= another(startThere);
-      remove(file, options);
-    });
-    await beAlone(left, join(left, 'running.json'));
-    removing.mockRestore();
-    expect(said).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
-    expect(another(startThere)).toContain(`process ${process.pid}. Stop it`);
-    rmSync(left, { recursive: true });
+    writeFileSync(running, '{"api":"http://localhost:1"}');
+    expect(another(start)).toContain(`process ${process.pid}, http://localhost:1. Stop it`);
   });
 
   it('that was copied while it ran may be used', () => {

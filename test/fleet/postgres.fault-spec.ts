@@ -1,9 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '#dev/postgres';
-import { statusOf } from '#dev/processes';
 import { migrate } from '../support/database';
 import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
@@ -70,12 +69,21 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** A line of what Linux says of a process. Empty if there is no such process. */
+function statusOf(pid: number, line: 'State' | 'PPid'): string {
+  try {
+    return new RegExp(`^${line}:\\s+(\\w+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
+  } catch {
+    return '';
+  }
+}
+
 /** Whether it is stopped, or has ended. */
-const isStill = (pid: number): boolean => /[TZ]/.test(statusOf(pid)?.state ?? 'Z');
+const isStill = (pid: number): boolean => ['T', 'Z', ''].includes(statusOf(pid, 'State'));
 
 const children = (parent: number): number[] =>
   readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && statusOf(Number(name))?.parent === parent)
+    .filter((name) => /^\d+$/.test(name) && statusOf(Number(name), 'PPid') === `${parent}`)
     .map(Number);
 
 describe('PostgreSQL fails under load', () => {

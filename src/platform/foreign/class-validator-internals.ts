@@ -3,7 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 
 /**
  * Every part of class-validator and class-transformer that they do not export or describe, with the reason why we need
- * it. Others import these from here; compiled-rules.spec.ts fails if one of them changes.
+ * it. Others import these from here; validation.pipe.spec.ts fails if one of them changes.
  */
 
 /** The rules of a class and its ancestors, in the order in which class-validator asks them. */
@@ -12,11 +12,5 @@ export const rulesOf = (
 ): ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']> =>
   getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
 
-/**
- * Name of the class that class-validator makes around a rule that is a function. Only such a rule can be asked without
- * class-validator.
- */
-export const OF_A_FUNCTION = 'CustomConstraint';
-
-/** What `@Expose`, `@Exclude`, `@Type` and `@Transform` say. class-transformer offers no other way to read it. */
+/** What `@Expose` says. class-transformer offers no other way to read it. */
 export { defaultMetadataStorage };

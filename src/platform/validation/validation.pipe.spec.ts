@@ -55,6 +55,17 @@ describe('a DTO', () => {
     expect(order.lines[0]).toBeInstanceOf(Line);
   });
 
+  it('without lists and objects is validated alike, whatever its fields are called', async () => {
+    const given = JSON.parse('{"sku":"a","count":2,"price":1,"constructor":"x","__proto__":"y"}') as unknown;
+    const line = (await take(Line, given)) as Line;
+    expect(line).toBeInstanceOf(Line);
+    expect(line).toEqual({ sku: 'a', count: 2 });
+    await expect(take(Line, { sku: ['a'], count: 'x' })).rejects.toMatchObject({
+      details: [{ field: 'sku' }, { field: 'count' }],
+    });
+    await expect(take(Line, { sku: Array(1501).fill('a') })).rejects.toMatchObject(refused('body'));
+  });
+
   it('without rules is unchanged', async () => {
     const given = { any: { thing: [null, 1] }, other: null };
     expect(await take(Undecorated, given)).toEqual(given);

@@ -6,11 +6,11 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { type ValidatorOptions, useContainer } from 'class-validator';
+import { plainToInstance } from 'class-transformer';
+import { type ValidatorOptions, useContainer, validate } from 'class-validator';
 import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
-import { type CompiledRules, TRANSFORM_OPTIONS, compileRules } from './compiled-rules';
 
 /** Levels of nested lists and objects in a field. No request needs more, and the transformation is recursive. */
 const MAX_DEPTH = 16;
@@ -19,6 +19,13 @@ const MAX_DEPTH = 16;
  * transformation takes some 7 µs for each, and blocks the process meanwhile.
  */
 export const MAX_VALUES = 1500;
+const TRANSFORM_OPTIONS = { exposeUnsetFields: false };
+/** The value tells whether a path in brackets belongs to a list. */
+const RULES: ValidatorOptions = {
+  forbidUnknownValues: false,
+  validationError: { target: false, value: true },
+};
+const WITHOUT_UNKNOWN: ValidatorOptions = { ...RULES, whitelist: true };
 
 /**
  * Validates and transforms DTOs as NestJS's ValidationPipe does. Every violation becomes a detail with the path of
@@ -27,15 +34,11 @@ export const MAX_VALUES = 1500;
  */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
-  private readonly compiled = new Map<unknown, CompiledRules | undefined>();
-
   constructor() {
     super({
       transform: true,
       transformOptions: TRANSFORM_OPTIONS,
-      forbidUnknownValues: false,
-      // The value tells whether a path in brackets belongs to a list.
-      validationError: { target: false, value: true },
+      ...RULES,
       exceptionFactory: (errors) => validationFailed(...describeViolations(errors)),
     });
   }
@@ -43,6 +46,7 @@ export class DtoPipe extends ValidationPipe {
   // Not async: most parameters are not DTOs and return at once.
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
+    if (isFlat(value)) return this.transformFlat(value, metadata);
     const name = metadata.data ?? metadata.type;
     if (valuesLeft(value, MAX_VALUES) < 0)
       throw validationFailed({ field: name, message: `must hold at most ${MAX_VALUES} values` });
@@ -52,8 +56,6 @@ export class DtoPipe extends ValidationPipe {
         .slice(0, MAX_DETAILS);
       if (deep.length > 0)
         throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
-      const made = this.rulesOf(metadata.metatype)?.(value);
-      if (made) return Promise.resolve(made);
     } else if (isDeeper(value, MAX_DEPTH)) {
       throw validationFailed({ field: name, message: 'is nested too deeply' });
     } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
@@ -63,23 +65,35 @@ export class DtoPipe extends ValidationPipe {
     return super.transform(value, metadata) as Promise<unknown>;
   }
 
-  private rulesOf(dto: unknown): CompiledRules | undefined {
-    if (!this.compiled.has(dto)) this.compiled.set(dto, compileRules(dto));
-    return this.compiled.get(dto);
+  /**
+   * What NestJS's pipe does with a value that needs none of its care for nested and binary values. A query of
+   * `GET /transactions` takes 9 µs of CPU, by NestJS's pipe 13 µs, of some 150 µs for the request. Rules compiled into
+   * functions took 2 µs, too little less for a second implementation of class-validator.
+   */
+  private async transformFlat(value: object, metadata: ArgumentMetadata): Promise<unknown> {
+    const made = plainToInstance(metadata.metatype as Type<object>, value, TRANSFORM_OPTIONS);
+    // A field has this name.
+    if (made.constructor !== metadata.metatype) return super.transform(value, metadata) as Promise<unknown>;
+    const errors = await this.validate(made);
+    if (errors.length > 0) throw validationFailed(...describeViolations(errors));
+    return made;
   }
 
   /** @param dto an instance of the DTO's class, not validated yet */
-  protected override validate(
-    dto: object,
-    options?: ValidatorOptions,
-  ): ReturnType<ValidationPipe['validate']> {
+  protected override validate(dto: object): ReturnType<ValidationPipe['validate']> {
     restoreDefaults(dto);
-    return super.validate(dto, { ...options, whitelist: hasRules(dto.constructor) });
+    return validate(dto, hasRules(dto.constructor) ? WITHOUT_UNKNOWN : RULES);
   }
 }
 
+/** By class: class-validator collects the rules of a class at each call. */
+const rules = new Map<unknown, boolean>();
+
 function hasRules(dto: unknown): boolean {
-  return typeof dto === 'function' && rulesOf(dto as Type).length > 0;
+  let found = rules.get(dto);
+  if (found === undefined)
+    rules.set(dto, (found = typeof dto === 'function' && rulesOf(dto as Type).length > 0));
+  return found;
 }
 
 /** Replaces null with the default of its field, in nested DTOs too. */
@@ -94,6 +108,19 @@ function restoreDefaults(value: unknown): void {
     for (const name of nulls) if (defaults[name] !== undefined) fields[name] = defaults[name];
   }
   Object.values(fields).forEach(restoreDefaults);
+}
+
+/** Whether it is an object of scalars and lists of scalars, and not of too many. */
+function isFlat(value: unknown): value is object {
+  if (!isRecord(value)) return false;
+  let count = 0;
+  for (const name of Object.keys(value)) {
+    const field = value[name];
+    const items = Array.isArray(field) ? field : [field];
+    if (name === '__proto__' || (count += items.length) > MAX_VALUES) return false;
+    for (const item of items) if (typeof item === 'object') return false;
+  }
+  return true;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -1,57 +1,23 @@
 -- Named statements of events. Written by `npm run generate`.
 
 -- src/extensions/events/events.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 events integer, $5 address text
-PREPARE catch_up_events AS
-  WITH next AS MATERIALIZED (
-    SELECT *, sum(count) OVER () AS scanned, lead(position) OVER (ORDER BY xid, position) IS NULL AS last FROM (
-      SELECT *, sum(count) OVER (ORDER BY xid, position) - count AS before FROM (
-        SELECT o.* FROM outbox o WHERE (o.xid, o.position, o.count) > (($1::text)::xid8, ($2::bigint), ($3::integer)) AND o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
-        ORDER BY o.xid, o.position LIMIT ($4::integer)
-      ) ahead
-    ) ahead WHERE before < ($4::integer)
-  )
-  SELECT next.xid::text, next.position::text, next.count, next.scanned::integer, own.items
-  FROM next CROSS JOIN LATERAL (
-    SELECT json_agg(json_build_object('place', e.place, 'event', e.item) ORDER BY e.place) AS items
-    FROM ROWS FROM (
-      json_to_recordset(next.items) AS (topic text, reverted text, "poolId" text, account text),
-      json_array_elements(next.items)
-    ) WITH ORDINALITY AS e(topic, reverted, pool, account, item, place)
-    WHERE (next.xid, next.position, e.place) > (($1::text)::xid8, ($2::bigint), ($3::integer))
-      AND (NOT coalesce(CASE e.topic WHEN 'transaction.reverted' THEN e.reverted ELSE e.topic END IN ('reload', 'pool.created', 'deposit.submitted', 'deposit.confirmed', 'withdrawal.confirmed', 'yield.accrued', 'yield.claimed', 'deposit.expired', 'pool.cancelled', 'transaction.reverted', 'draw.opened', 'tickets.issued', 'draw.closed', 'draw.completed', 'draw.cancelled', 'prize.paid', 'draw.refunded', 'circle.opened', 'circle.started', 'circle.round_ended', 'circle.completed', 'circle.cancelled', 'webhook.paused', 'webhook.disabled', 'webhook.resumed'), false) OR (
-  coalesce(CASE e.topic WHEN 'transaction.reverted' THEN e.reverted ELSE e.topic END IN ('reload', 'draw.opened', 'draw.closed', 'draw.completed', 'draw.cancelled'), false)
-  OR (coalesce(CASE e.topic WHEN 'transaction.reverted' THEN e.reverted ELSE e.topic END IN ('pool.created', 'deposit.submitted', 'deposit.confirmed', 'withdrawal.confirmed', 'yield.accrued', 'yield.claimed', 'deposit.expired', 'pool.cancelled', 'tickets.issued', 'prize.paid', 'draw.refunded', 'circle.opened', 'circle.started', 'circle.round_ended', 'circle.completed', 'circle.cancelled', 'webhook.paused', 'webhook.disabled', 'webhook.resumed'), false) AND coalesce(e.account = ($5::text), false))
-  OR CASE WHEN coalesce(CASE e.topic WHEN 'transaction.reverted' THEN e.reverted ELSE e.topic END IN ('pool.created', 'deposit.submitted', 'deposit.confirmed', 'withdrawal.confirmed', 'yield.accrued', 'yield.claimed', 'deposit.expired', 'pool.cancelled', 'circle.opened', 'circle.started', 'circle.round_ended', 'circle.completed', 'circle.cancelled'), false) THEN EXISTS (
-    SELECT FROM (
-SELECT m.address::text AS address FROM pool_members m WHERE m.pool_id = e.pool::uuid
-UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHERE c.id = e.pool::uuid) r WHERE r.address = ($5::text) OFFSET 0) ELSE false END))
-  ) own
-  WHERE next.last OR own.items IS NOT NULL ORDER BY next.xid, next.position;
-
--- src/extensions/events/events.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 most integer
-PREPARE is_event_stream_near AS
-SELECT (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND (
-  SELECT coalesce(sum(count), 0) <= ($4::integer) FROM (
-    SELECT o.count FROM outbox o WHERE (o.xid, o.position, o.count) > (($1::text)::xid8, ($2::bigint), ($3::integer)) AND o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY o.xid, o.position LIMIT ($4::integer) + 1) next) AS near
-FROM outbox_removed r WHERE r.id = 1;
-
--- src/extensions/events/events.sql.ts
 -- $1 digest text, $2 session jsonb, $3 seconds float8
 PREPARE issue_event_ticket AS
 INSERT INTO event_tickets (digest, session, expires_at)
 VALUES (($1::text), ($2::jsonb), now() + make_interval(secs => ($3::float8))) RETURNING iso(expires_at) AS "expiresAt";
 
 -- src/extensions/events/events.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 seenXids text[], $5 seenPositions bigint[]
+-- $1 xid text, $2 position bigint, $3 item integer, $4 seenXids text[], $5 seenPositions bigint[], $6 most integer
 PREPARE open_event_stream AS
-SELECT present.xid::text, present.position::text, present.item, (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND ($1::text)::xid8 >= r.era
+SELECT present.xid::text, present.position::text, present.item,
+  (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND ($1::text)::xid8 >= r.era
   AND (($1::text)::xid8, ($2::bigint), ($3::integer)) <= (outbox_xid(pg_snapshot_xmin(pg_current_snapshot())), 0, 0)
   AND NOT EXISTS (
     SELECT FROM unnest(($4::text[]), ($5::bigint[])) AS s(xid, position)
-    WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.xid = s.xid::xid8 AND o.position = s.position)) AS usable
+    WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.xid = s.xid::xid8 AND o.position = s.position)) AS usable,
+  (SELECT coalesce(sum(count), 0) <= ($6::integer) FROM (
+    SELECT o.count FROM outbox o WHERE (o.xid, o.position, o.count) > (($1::text)::xid8, ($2::bigint), ($3::integer)) AND o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
+    ORDER BY o.xid, o.position LIMIT ($6::integer) + 1) next) AS near
 FROM outbox_removed r CROSS JOIN LATERAL (
   SELECT * FROM (
     (SELECT o.xid, o.position, o.count AS item FROM outbox o WHERE o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))

@@ -23,14 +23,14 @@ function withoutSweeps(): void {
   jest.spyOn(global, 'setInterval').mockImplementation(() => every(() => undefined, 3_600_000));
 }
 
-describe('a long catch-up is no way around', () => {
+describe('a stream that comes back is no way around', () => {
   /** A stream whose next step has been asked for, and waits. */
   async function inTheMiddle(who: SignedIn): Promise<{ reader: EventReader; go: () => void }> {
     const place = await fresh.here();
     await tell(app, pool, 'missed');
-    const go = fresh.hold('catch_up_events');
+    const go = fresh.hold('readers_of_pools');
     const reader = await fresh.follow(who, place);
-    await until(() => fresh.callsOf('catch_up_events').length > 0);
+    await until(() => fresh.callsOf('readers_of_pools').length > 0);
     return { reader, go };
   }
 
@@ -76,9 +76,9 @@ describe('a long catch-up is no way around', () => {
     const place = await fresh.here();
     await fill(app, 1, 3, id);
     await tell(app, pool, 'mine');
-    const go = fresh.hold('catch_up_events');
+    const go = fresh.hold('readers_of_pools');
     const reader = await fresh.follow(user, place);
-    await until(() => fresh.callsOf('catch_up_events').length > 0);
+    await until(() => fresh.callsOf('readers_of_pools').length > 0);
     await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: user });
     go();
     await until(() => reader.events.length > 0);

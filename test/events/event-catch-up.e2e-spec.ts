@@ -1,7 +1,6 @@
 import { cursorText } from '#ledger/outbox/ledger-event';
-import { MOST_READ, MOST_SENT } from '#extensions/events/catch-ups';
 import { Sessions } from '#features/access/sessions';
-import { EventHub } from '#extensions/events/event-hub';
+import { MOST_MISSED } from '#extensions/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
 import { connectTo } from '../support/database';
@@ -11,7 +10,7 @@ let user: SignedIn;
 let other: SignedIn;
 let pool: string;
 const fresh = new SecondProcess(app, () => other);
-/** So that no step is thrown away because a busy machine tells late which sessions have ended. */
+/** So that nothing is read again because a busy machine tells late which sessions have ended. */
 beforeEach(() => void jest.spyOn(Sessions.prototype, 'isFresh', 'get').mockReturnValue(true));
 
 beforeAll(async () => {
@@ -20,35 +19,26 @@ beforeAll(async () => {
 });
 
 describe('the first stream of a process', () => {
-  it('from long ago keeps nobody behind, though it is slow to catch up', async () => {
+  it('from long ago keeps nobody behind, and later ones get what it had read', async () => {
     const place = await fresh.here();
-    await fill(app, 10, 1000);
+    await fill(app, 4, 1000);
     await tell(app, pool, 'missed');
-    const go = fresh.hold('catch_up_events');
-    const hub = fresh.nest.get<EventHub, Record<'readEvents', (after: string) => unknown>>(EventHub, {
-      strict: false,
-    });
-    const readEvents = jest.spyOn(hub, 'readEvents');
+    fresh.record();
     const old = await fresh.follow(user, place);
     const live = await fresh.follow(other);
-    const present = live.lastEventId;
-    await until(() => fresh.callsOf('catch_up_events').length > 0);
     await tell(app, pool, 'new');
-    await until(() => live.events.length === 1);
-    expect([namesOf(live), namesOf(old)]).toEqual([['new'], []]);
-    // What all streams share was read from the present on, so nobody waited for the rest.
-    const cursors = new Set(readEvents.mock.calls.map(([after]) => after));
-    expect([...cursors]).toEqual(expect.arrayContaining([present]));
-    expect([...cursors].filter((cursor) => cursor < present)).toEqual([]);
-    go();
-    await until(() => old.events.length === 2);
-    expect(namesOf(old)).toEqual(['missed', 'new']);
-    await tell(app, pool, 'newer');
-    await until(() => old.events.length === 3 && live.events.length === 2);
-    expect([namesOf(old), namesOf(live)]).toEqual([
-      ['missed', 'new', 'newer'],
-      ['new', 'newer'],
-    ]);
+    await until(() => old.events.length === 2 && live.events.length === 1);
+    expect([namesOf(old), namesOf(live)]).toEqual([['missed', 'new'], ['new']]);
+    // Without those of consumers.
+    const reads = (): unknown[] =>
+      fresh
+        .callsOf('read_outbox')
+        .filter(({ values }) => !('failures' in values) && cursorText(values) < live.events[0].id);
+    const before = reads().length;
+    const again = await fresh.follow(user, place);
+    await until(() => again.events.length === 2);
+    expect(namesOf(again)).toEqual(['missed', 'new']);
+    expect(reads()).toHaveLength(before);
   });
 
   it('with a forged id takes no events from others, nor from itself', async () => {
@@ -123,61 +113,47 @@ async function freeze(): Promise<{ xid: bigint; go: () => Promise<void> }> {
 }
 
 describe('who catches up', () => {
-  it('gets all that is his within the bound, in few steps, and nothing of others is sent to this process', async () => {
+  it('gets everything within the bound, and reload beyond it', async () => {
     const place = await fresh.here();
-    await fill(app, MOST_READ / 1000 - 1, 1000);
+    await fill(app, MOST_MISSED / 1000 - 1, 1000);
     await tell(app, pool, 'mine');
+    const near = await fresh.follow(user, place);
+    await until(() => near.events.length === 1);
+    expect(namesOf(near)).toEqual(['mine']);
+    await fill(app, 1, 1000);
     fresh.record();
-    const reader = await fresh.follow(user, place);
-    await until(() => reader.events.length === 1);
-    expect(namesOf(reader)).toEqual(['mine']);
-    const steps = fresh.callsOf('catch_up_events').length;
-    expect([steps <= MOST_READ / 1000 + 1, fresh.callsOf('is_event_stream_near').length]).toEqual([true, 1]);
-  });
-
-  it('is told to reload at once if more has happened, at the cost of one count', async () => {
-    const place = await fresh.here();
-    await fill(app, MOST_READ / 1000, 1000);
-    await tell(app, pool, 'mine');
-    fresh.record();
-    const reader = await fresh.follow(user, place);
-    await until(() => reader.events.length === 1);
-    expect(namesOf(reader)).toEqual(['reload']);
-    expect(reader.lastEventId > place).toBe(true);
-    expect(fresh.callsOf('catch_up_events')).toEqual([]);
+    const far = await fresh.follow(user, place);
+    await until(() => far.events.length === 1);
+    expect(namesOf(far)).toEqual(['reload']);
+    expect(far.lastEventId > near.events[0].id).toBe(true);
     await tell(app, pool, 'new');
-    await until(() => reader.events.length === 2);
-    reader.close();
+    await until(() => far.events.length === 2);
+    far.close();
     // Its place is a good one.
-    const again = await fresh.follow(user, reader.lastEventId);
+    const again = await fresh.follow(user, far.lastEventId);
     await tell(app, pool, 'newer');
     await until(() => again.events.length === 1);
-    expect([namesOf(reader), namesOf(again)]).toEqual([['reload', 'new'], ['newer']]);
+    expect([namesOf(far), namesOf(again)]).toEqual([['reload', 'new'], ['newer']]);
   });
 
-  it('is told to reload if more than so many events are his', async () => {
+  it('gets reload in the place of more than a stream may have waiting', async () => {
     const place = await fresh.here();
-    await fill(app, MOST_SENT + 1, 1, pool);
+    await fill(app, 2, 1000, pool);
     const reader = await fresh.follow(user, place);
-    await until(() => namesOf(reader).includes('reload'));
-    expect(reader.events.length).toBeLessThanOrEqual(MOST_SENT + 1);
+    await until(() => reader.events.length > 0);
     await tell(app, pool, 'new');
-    await until(() => namesOf(reader).includes('new'));
-    expect(namesOf(reader).slice(-2)).toEqual(['reload', 'new']);
+    await until(() => reader.events.length === 2);
+    expect(namesOf(reader)).toEqual(['reload', 'new']);
   });
 
-  it('reads one step at a time, however many streams he opens, and others have their turn', async () => {
+  it('gets reload if this version does not know an event', async () => {
     const place = await fresh.here();
+    await app.sql(`INSERT INTO outbox (count, items) VALUES (1, '[{"topic": "goal.reached"}]')`);
     await tell(app, pool, 'missed');
-    const go = fresh.hold('catch_up_events');
-    for (let i = 0; i < 3; i++) await fresh.follow(user, place);
-    await fresh.follow(other, place);
-    await until(() => fresh.callsOf('catch_up_events').length === 2);
-    const addresses = fresh.callsOf('catch_up_events').map(({ values }) => values.address);
-    expect(addresses).toEqual([user.address, other.address]);
-    go();
-    const four = fresh.open.slice(-4);
-    await until(() => four.every(({ events }) => events.length === 1));
-    expect(four.map(namesOf)).toEqual(Array(4).fill(['missed']));
+    const live = await fresh.follow(other);
+    const reader = await fresh.follow(user, place);
+    await tell(app, pool, 'new');
+    await until(() => reader.events.length === 2 && live.events.length === 1);
+    expect(namesOf(reader)).toEqual(['reload', 'new']);
   });
 });

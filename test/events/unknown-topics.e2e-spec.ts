@@ -187,22 +187,4 @@ describe('while replicas are replaced', () => {
     expect([...old, ...next].map(nameOf).sort()).toEqual(['alone', 'first goal', 'paid', 'second goal']);
     await until(async () => (await sent()).length === 4);
   });
-
-  it('a client that comes from before such an event waits at an old replica, and misses nothing', async () => {
-    const first = await follow(app.port!);
-    await until(() => first.lastEventId !== '');
-    const place = first.lastEventId;
-    await start();
-    await publish([NEW_TOPIC, 'goal'], ['deposit.confirmed', 'after']);
-    await until(() => next.length + old.length === 2);
-    first.close();
-    await until(() => first.ended);
-    // Another stream begins behind the event, so that this one has to catch up.
-    const other = await follow(app.port!);
-    await publish(['deposit.confirmed', 'last']);
-    const again = await follow(app.port!, place);
-    await until(() => other.events.length === 1);
-    expect([seen(again), again.lastEventId]).toEqual([[], place]);
-    await until(async () => [...old, ...next].length === 3 && (await sent()).length === 3);
-  });
 });

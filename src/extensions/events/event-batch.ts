@@ -5,60 +5,56 @@ import { audienceOf } from './readers.sql';
 /** By pool: which of the listening addresses may read its events. */
 export type Readers = Map<string, Set<string>>;
 
-interface Frame {
-  readonly id: string;
-  readonly topic: Topic;
+interface Numbered {
+  readonly event: LedgerEvent;
   readonly place: number;
-  /** As it is sent. */
-  readonly text: string;
 }
 
-/** An event as it is sent. */
-export const frameText = (event: LedgerEvent): string =>
-  `id: ${event.id}\nevent: ${event.topic}\ndata: ${JSON.stringify(event)}\n\n`;
+/** Events as they are sent: each is written out once, whatever number of streams gets it. */
+const texts = new WeakMap<LedgerEvent, string>();
 
-/**
- * Events that were read together, prepared for many streams: each event is written out once, and a stream costs as much
- * as it has events to get.
- */
+function textOf(event: LedgerEvent): string {
+  const known = texts.get(event);
+  if (known !== undefined) return known;
+  const text = `id: ${event.id}\nevent: ${event.topic}\ndata: ${JSON.stringify(event)}\n\n`;
+  texts.set(event, text);
+  return text;
+}
+
+/** Events that were read together, by who may read them, so that a stream costs as much as it has events to get. */
 export class EventBatch {
-  /** Id of the last event. */
-  readonly last: string | undefined;
-  private readonly forAll: Frame[] = [];
-  private readonly byAddress = new Map<string, Frame[]>();
+  private readonly forAll: Numbered[] = [];
+  private readonly byAddress = new Map<string, Numbered[]>();
 
   constructor(events: LedgerEvent[], readers: Readers) {
-    this.last = events.at(-1)?.id;
-    for (const [place, event] of events.entries()) {
-      const { id, topic } = event;
-      this.add(event, { id, topic, place, text: frameText(event) }, readers);
-    }
+    for (const [place, event] of events.entries()) this.add({ event, place }, readers);
   }
 
   /** What an address may read of the events after a cursor, but for those of some rows, as text of the stream. */
   textFor(address: string, topics: ReadonlySet<Topic>, after: string, without?: ReadonlySet<string>): string {
     let text = '';
-    for (const frame of this.framesFor(address))
-      if (frame.id > after && topics.has(frame.topic) && !without?.has(rowOf(frame.id))) text += frame.text;
+    for (const { event } of this.eventsFor(address))
+      if (event.id > after && topics.has(event.topic) && !without?.has(rowOf(event.id)))
+        text += textOf(event);
     return text;
   }
 
-  private framesFor(address: string): Frame[] {
+  private eventsFor(address: string): Numbered[] {
     const own = this.byAddress.get(address);
     if (!own) return this.forAll;
     if (this.forAll.length === 0) return own;
     return [...this.forAll, ...own].sort((a, b) => a.place - b.place);
   }
 
-  private add(event: LedgerEvent, frame: Frame, readers: Readers): void {
-    const { isForAll, pool, account } = audienceOf(event);
-    if (isForAll) return void this.forAll.push(frame);
+  private add(numbered: Numbered, readers: Readers): void {
+    const { isForAll, pool, account } = audienceOf(numbered.event);
+    if (isForAll) return void this.forAll.push(numbered);
     const addresses = new Set(pool ? readers.get(pool) : undefined);
     if (account) addresses.add(account);
     for (const address of addresses) {
-      const frames = this.byAddress.get(address);
-      if (frames) frames.push(frame);
-      else this.byAddress.set(address, [frame]);
+      const own = this.byAddress.get(address);
+      if (own) own.push(numbered);
+      else this.byAddress.set(address, [numbered]);
     }
   }
 }

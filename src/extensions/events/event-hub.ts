@@ -1,27 +1,31 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
+import { pause } from '#platform/timing/waits';
 import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { ResumePlace } from '#ledger/outbox/resume-place';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { Sessions } from '#features/access/sessions';
-import { CatchUps } from './catch-ups';
 import { EventBatch, type Readers } from './event-batch';
-import type { EventStream } from './event-stream';
+import { type EventStream, MAX_BUFFERED } from './event-stream';
 import { OPEN_STREAM } from './events.sql';
-import { READERS_OF_POOLS, audienceOf } from './readers.sql';
+import { READERS_OF_POOLS, audienceOf, isKnown } from './readers.sql';
 
 const SWEEP_MS = 1000;
 /** Interval at which an idle process checks that streams can still resume from the place of the live ones. */
 const CHECK_MS = 1000;
+/** Wait for the feed of ended sessions to answer again. */
+const FRESH_POLL_MS = 100;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
 /** How much of the outbox is read at once. */
 const ROWS = 200;
 const EVENTS = 1000;
+/** Events of all pools that are kept for streams that come back. A client that missed more gets `reload`. */
+export const MOST_MISSED = 5000;
 
 /** Where a stream starts. */
 export interface Opening {
@@ -32,15 +36,24 @@ export interface Opening {
   isGap: boolean;
 }
 
+/** What this process has read: the events after `start`, all of which live streams have had, up to `cursor`. */
+interface Recent {
+  start: string;
+  events: LedgerEvent[];
+  cursor: string;
+}
+
 /**
- * Hands the events of the outbox to all streams of this process. Each event is read once, and one query tells for all
- * streams who may read it. They begin at the present; a stream that starts further back first catches up by itself.
+ * Hands the events of the outbox to all streams of this process. Each event is read once, and one query finds for all
+ * streams who may read it. A stream that starts further back first gets what it missed from the same events; only if
+ * they begin too late are more read, for all that come back after it.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
-  /** All live streams have had the events up to here. */
-  private cursor?: string;
+  private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
+  /** Undefined while there are no streams. */
+  private recent?: Recent;
   /** Where the live streams stopped last, before an event of an unknown topic. */
   private stoppedAt?: string;
   private leave?: () => void;
@@ -52,21 +65,20 @@ export class EventHub implements OnModuleDestroy {
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly sessions: Sessions,
-    private readonly unknown: UnknownTopics,
-    private readonly catchUps: CatchUps,
   ) {}
 
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
     const last = lastEventId ? ResumePlace.parse(lastEventId) : undefined;
-    const { usable, present } = await this.look(last ?? new ResumePlace(BEGINNING));
-    if (last && usable) return { place: last, present, isGap: false };
+    const { usable, near, present } = await this.look(last ?? new ResumePlace(BEGINNING));
+    if (last && usable && near) return { place: last, present, isGap: false };
     return { place: new ResumePlace(parseCursor(present)!), present, isGap: Boolean(lastEventId) };
   }
 
-  private async look(place: ResumePlace): Promise<{ usable: boolean; present: string }> {
-    const { usable, ...end } = (await this.database.read(OPEN_STREAM, place.parameters))!;
-    return { usable, present: cursorText({ ...end, position: Number(end.position) }) };
+  private async look(place: ResumePlace): Promise<{ usable: boolean; near: boolean; present: string }> {
+    const row = await this.database.read(OPEN_STREAM, { ...place.parameters, most: MOST_MISSED });
+    const { usable, near, ...end } = row!;
+    return { usable, near, present: cursorText({ ...end, position: Number(end.position) }) };
   }
 
   /**
@@ -77,7 +89,7 @@ export class EventHub implements OnModuleDestroy {
     const unwatch = this.sessions.watch(stream.session, (why) => stream.close(why));
     this.streams.add(stream);
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
-    this.cursor ??= present;
+    this.recent ??= startingAt(present);
     this.leave ??= this.poller.add(() => this.sendNewEvents());
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
@@ -97,29 +109,34 @@ export class EventHub implements OnModuleDestroy {
   private stopFollowing(): void {
     clearInterval(this.timer);
     this.leave?.();
-    this.timer = this.leave = this.cursor = undefined;
+    this.timer = this.leave = this.recent = undefined;
   }
 
   private async sendNewEvents(): Promise<void> {
     // Send nothing while it is unknown which sessions have ended.
-    const { cursor } = this;
-    if (cursor === undefined || !this.sessions.isFresh) return;
+    const { recent } = this;
+    if (!recent || !this.sessions.isFresh) return;
+    const { cursor } = recent;
     if (cursor === this.stoppedAt && this.unknown.isResting) return;
-    const { events, isStopped } = await this.readEvents(cursor);
-    if (isStopped) this.stoppedAt = events.at(-1)?.id ?? cursor;
-    if (events.length === 0) return this.checkPlace(cursor);
-    const asked = new Set(this.streams);
+    const read = await this.read(cursor);
+    const events = read.slice(0, this.unknown.endOf(read));
+    if (events.length < read.length) this.stoppedAt = events.at(-1)?.id ?? cursor;
+    if (events.length === 0) return this.checkPlace(recent);
+    const asked = new Set([...this.streams].filter(({ live }) => live));
     const readers = await this.readersOf(events, [...asked]);
     // While we waited, the last stream may have left and others may have come.
-    if (this.cursor !== cursor || !this.sessions.isFresh) return;
+    if (this.recent !== recent || !this.sessions.isFresh) return;
     this.sessions.sweep();
-    this.cursor = events.at(-1)!.id;
+    recent.cursor = events.at(-1)!.id;
+    recent.events.push(...events);
+    const tooMany = recent.events.length - MOST_MISSED;
+    if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
     const batch = new EventBatch(events, readers);
     let written = 0;
     for (const stream of [...this.streams]) {
       if (!stream.live) continue;
-      if (asked.has(stream)) stream.send(batch);
-      else this.catchUp(stream);
+      if (asked.has(stream)) stream.send(batch, events.at(-1)!.id);
+      else void this.catchUp(stream);
       if (++written % STREAMS_PER_TURN === 0) await nextTurn();
     }
     if (events.length >= EVENTS) this.poller.hurry();
@@ -129,12 +146,12 @@ export class EventHub implements OnModuleDestroy {
    * A failover may have lost what the streams have seen, and reuses its ids. A stream at the old place would miss
    * what comes until then.
    */
-  private async checkPlace(cursor: string): Promise<void> {
+  private async checkPlace(recent: Recent): Promise<void> {
     if (performance.now() < this.checkAt) return;
     this.checkAt = performance.now() + CHECK_MS;
-    const { usable, present } = await this.look(new ResumePlace(parseCursor(cursor)!));
-    if (usable || this.cursor !== cursor) return;
-    this.cursor = present;
+    const { usable, present } = await this.look(new ResumePlace(parseCursor(recent.cursor)!));
+    if (usable || this.recent !== recent) return;
+    this.recent = startingAt(present);
     for (const stream of this.streams) stream.reload(present);
   }
 
@@ -145,19 +162,55 @@ export class EventHub implements OnModuleDestroy {
     } catch (error) {
       stream.close(error instanceof ApiError ? 'session_ended' : 'database_failed');
     }
-    this.catchUp(stream);
+    await this.catchUp(stream);
   }
 
-  private catchUp(stream: EventStream): void {
-    void this.catchUps.run(stream, () => this.cursor);
+  /** Sends the stream what it has missed until it is where the live streams are; then it is one of them. */
+  private async catchUp(stream: EventStream): Promise<void> {
+    stream.live = false;
+    try {
+      while (!stream.isClosed && this.recent && !stream.live) await this.step(stream, this.recent);
+    } catch {
+      // The client reconnects with the id of the last event that it got.
+      stream.close('database_failed');
+    }
   }
 
-  private async readEvents(after: string): Promise<{ events: LedgerEvent[]; isStopped: boolean }> {
+  private async step(stream: EventStream, recent: Recent): Promise<void> {
+    const { cursor } = recent;
+    if (stream.cursor >= cursor) return void (stream.live = true);
+    if (!this.sessions.isFresh) return pause(FRESH_POLL_MS);
+    const events = await this.missed(stream.cursor, recent);
+    const readers = await this.readersOf(events ?? [], [stream]);
+    if (this.recent !== recent || recent.cursor !== cursor || !this.sessions.isFresh) return;
+    this.sessions.sweep();
+    if (events) stream.send(new EventBatch(events, readers), cursor, MAX_BUFFERED);
+    else stream.reload(cursor);
+  }
+
+  /** @returns the events after a cursor; undefined if they are too many, or this version does not know all of them */
+  private async missed(after: string, recent: Recent): Promise<LedgerEvent[] | undefined> {
+    const found: LedgerEvent[] = [];
+    for (let last: string | undefined = after; last !== undefined && last < recent.start;) {
+      const events = await this.read(last);
+      found.push(...events);
+      if (found.length > MOST_MISSED + 2 * EVENTS) return undefined;
+      last = events.at(-1)?.id;
+    }
+    if (after < recent.start) {
+      const earlier = found.filter(({ id }) => id <= recent.start);
+      if (!earlier.every(isKnown)) return undefined;
+      recent.events.unshift(...earlier);
+      recent.start = after;
+    }
+    const missed = recent.events.filter(({ id }) => id > after);
+    return missed.length > MOST_MISSED ? undefined : missed;
+  }
+
+  private async read(after: string): Promise<LedgerEvent[]> {
     const cursor = parseCursor(after)!;
     const rows = await this.database.readAll(READ_OUTBOX, { ...cursor, rows: ROWS, events: EVENTS });
-    const events = rows.flatMap((row) => eventsOf(row)).filter(({ id }) => id > after);
-    const end = this.unknown.endOf(events);
-    return { events: events.slice(0, end), isStopped: end < events.length };
+    return rows.flatMap((row) => eventsOf(row)).filter(({ id }) => id > after);
   }
 
   private async readersOf(events: LedgerEvent[], streams: EventStream[]): Promise<Readers> {
@@ -165,7 +218,6 @@ export class EventHub implements OnModuleDestroy {
     const pools = new Set(events.flatMap((event) => audienceOf(event).pool ?? []));
     const addresses = new Set(streams.map(({ session }) => session.address));
     if (pools.size === 0 || addresses.size === 0) return readers;
-    for (const pool of pools) readers.set(pool, new Set());
     const rows = await this.database.readAll(READERS_OF_POOLS, {
       pools: [...pools],
       addresses: [...addresses],
@@ -179,3 +231,5 @@ export class EventHub implements OnModuleDestroy {
     for (const stream of this.streams) stream.keepAlive(SWEEP_MS);
   }
 }
+
+const startingAt = (present: string): Recent => ({ start: present, events: [], cursor: present });

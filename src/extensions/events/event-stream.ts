@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type LedgerEvent, type Topic, cursorText } from '#ledger/outbox/ledger-event';
+import { type Topic, cursorText } from '#ledger/outbox/ledger-event';
 import { type ResumePlace, rowOf } from '#ledger/outbox/resume-place';
 import type { Session } from '#features/access/current-user';
-import { type EventBatch, frameText } from './event-batch';
+import type { EventBatch } from './event-batch';
 
 /** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
-const MAX_BUFFERED = 256 * 1024;
-const DRAIN_POLL_MS = 20;
+export const MAX_BUFFERED = 256 * 1024;
 const PING_MS = 15_000;
 /** Clients wait a random time in this range before they reconnect, so that they do not all come at once. */
 export const RETRY_MS = { least: 1000, most: 5000 };
@@ -54,26 +52,17 @@ export class EventStream {
     return this.closed || this.response.destroyed;
   }
 
-  /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
-  send(batch: EventBatch): void {
+  /**
+   * Sends the events that the client has not had and may read, and moves its cursor past all of them.
+   * @param reached the cursor after the batch
+   * @param most characters; if the events have more, the client gets `reload`
+   */
+  send(batch: EventBatch, reached: string, most = Infinity): void {
     const text = batch.textFor(this.session.address, this.topics, this.cursor, this.seen?.rows);
-    if (batch.last !== undefined) this.moveTo(batch.last);
-    this.tell(text);
-  }
-
-  /** Sends events that the client may read, and moves its cursor to where all have been read. */
-  sendOwn(events: LedgerEvent[], reached: string): void {
-    this.moveTo(reached);
-    this.tell(events.map(frameText).join(''));
-  }
-
-  /** Those that the client asked for, and does not know already. */
-  wanted(events: LedgerEvent[]): LedgerEvent[] {
-    return events.filter(({ id, topic }) => this.topics.has(topic) && !this.seen?.rows.has(rowOf(id)));
-  }
-
-  /** The events' own ids do not say what the client knows of those behind them. */
-  private tell(text: string): void {
+    if (text.length > most) return this.reload(reached);
+    if (reached > this.cursor) this.cursor = reached;
+    if (this.seen && rowOf(this.cursor) > this.seen.last) this.seen = undefined;
+    // The events' own ids do not say what the client knows of those behind them.
     if (text) this.write(this.seen ? `${text}${this.idLine()}\n` : text);
   }
 
@@ -113,16 +102,6 @@ export class EventStream {
     this.endReason = why;
     this.closed = true;
     this.response.end();
-  }
-
-  /** Waits until the client has taken most of what was sent. */
-  async drained(): Promise<void> {
-    while (!this.isClosed && this.response.writableLength > MAX_BUFFERED / 4) await sleep(DRAIN_POLL_MS);
-  }
-
-  private moveTo(cursor: string): void {
-    if (cursor > this.cursor) this.cursor = cursor;
-    if (this.seen && rowOf(this.cursor) > this.seen.last) this.seen = undefined;
   }
 
   private write(text: string): void {

@@ -1,11 +1,9 @@
-import { Logger, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
 import { expiring } from '#platform/database/expired-rows';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
-import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { CatchUps } from './catch-ups';
 import { EventHub } from './event-hub';
 import { EventsController } from './events.controller';
 import { REMOVE_EXPIRED_TICKETS } from './events.sql';
@@ -16,16 +14,10 @@ import { Tickets } from './tickets';
   imports: [AccessModule, OutboxModule, PoolsModule],
   controllers: [EventsController],
   providers: [
-    CatchUps,
     EventHub,
     StreamPlaces,
     Tickets,
     expiring('event_tickets', REMOVE_EXPIRED_TICKETS),
-    // One for all streams of the process, so that they stop at the same place and go on together.
-    {
-      provide: UnknownTopics,
-      useFactory: () => new UnknownTopics(new Logger(EventHub.name), 'event streams'),
-    },
     makeGaugeProvider({ name: 'event_streams_open', help: 'Streams of events that are open' }),
     makeCounterProvider({
       name: 'event_streams_ended_total',

@@ -11,9 +11,7 @@ import { EventsSettings } from './events.settings';
 /** How many streams are open: of each user and client address, and in this process. Logs when one ends, and why. */
 @Injectable()
 export class StreamPlaces {
-  private readonly byUser = new Map<string, number>();
-  private readonly byAddress = new Map<string, number>();
-  private open = 0;
+  private readonly open = new Set<{ user: string; address: string }>();
 
   constructor(
     private readonly environment: EventsSettings,
@@ -30,18 +28,18 @@ export class StreamPlaces {
    */
   take(userId: string, ip: string): () => void {
     const { EVENT_STREAMS_PER_USER, EVENT_STREAMS_PER_ADDRESS, EVENT_STREAMS_PER_PROCESS } = this.environment;
-    const { byUser, byAddress } = this;
-    const address = clientKey(ip);
-    if (countOf(byUser, userId) >= EVENT_STREAMS_PER_USER) throw namedError('too_many_connections');
-    if (countOf(byAddress, address) >= EVENT_STREAMS_PER_ADDRESS) throw namedError('too_many_connections');
-    if (this.open >= EVENT_STREAMS_PER_PROCESS) throw namedError('busy');
-    const change = (by: 1 | -1): void => {
-      add(byUser, userId, by);
-      add(byAddress, address, by);
-      this.gauge.set((this.open += by));
+    const place = { user: userId, address: clientKey(ip) };
+    const open = [...this.open];
+    const ofUser = open.filter(({ user }) => user === place.user).length;
+    const ofAddress = open.filter(({ address }) => address === place.address).length;
+    if (ofUser >= EVENT_STREAMS_PER_USER || ofAddress >= EVENT_STREAMS_PER_ADDRESS)
+      throw namedError('too_many_connections');
+    if (open.length >= EVENT_STREAMS_PER_PROCESS) throw namedError('busy');
+    this.gauge.set(this.open.add(place).size);
+    return () => {
+      this.open.delete(place);
+      this.gauge.set(this.open.size);
     };
-    change(1);
-    return () => change(-1);
   }
 
   /** Replaces the log line and the metric of a finished request. */
@@ -50,12 +48,4 @@ export class StreamPlaces {
     const { request, elapsedTime } = reply;
     request.log.info({ ...lineOf(request), reason, ms: Math.round(elapsedTime) }, 'event stream ended');
   }
-}
-
-const countOf = (counts: Map<string, number>, key: string): number => counts.get(key) ?? 0;
-
-function add(counts: Map<string, number>, key: string, by: number): void {
-  const count = countOf(counts, key) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }

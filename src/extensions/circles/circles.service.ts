@@ -1,31 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
+import { bytes16 } from '#values/bytes16';
 import { Database } from '#platform/database/database';
 import { forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
+import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls } from '#extensions/payments/calls.dto';
-import {
-  type CircleCall,
-  amountDue,
-  approve,
-  calls,
-  chainIdOf,
-  ofCircle,
-  openCircle,
-} from '#extensions/payments/contract-calls';
+import { amountDue, approve, calls, chainIdOf, encode, reference } from '#extensions/payments/contract-calls';
 import type { OpenCircleQuery } from './circles.dto';
 import { CIRCLE_TO_CALL, type CircleAction, type CircleToCall } from './circles.sql';
 
 /** What the contract calls each. */
-const FUNCTIONS: Record<CircleAction, CircleCall> = {
+const FUNCTIONS = {
   join: 'join',
   contribute: 'contribute',
   payout: 'claimPayout',
   refund: 'claimRefund',
   endRound: 'endRound',
   cancel: 'cancelCircle',
-};
+} as const satisfies Record<CircleAction, string>;
 
 const MAX_CIRCLE_AMOUNT = 2n ** 128n - 1n;
 /** Seconds. */
@@ -60,8 +54,9 @@ export class CircleCallsService {
       throw namedError('below_minimum', {
         details: [{ field: 'contribution', message: `must be at least ${pool.minimum}` }],
       });
-    const terms = { contribution, collateral, period: query.period, joinBy: BigInt(joinBy), members };
-    return calls(chainIdOf(pool), openCircle(pool.contract as Address, id, terms));
+    const terms = [contribution, collateral, query.period, BigInt(joinBy), members] as const;
+    const call = encode(rotatingPoolAbi, 'openCircle', pool.contract as Address, bytes16(id), ...terms);
+    return calls(chainIdOf(pool), call);
   }
 
   /**
@@ -88,10 +83,15 @@ export class CircleCallsService {
     );
     if (transaction !== undefined && amountDue(circle, caller) !== due)
       throw validationFailed({ field: 'transaction', message: `must be of ${due}, which the call pays` });
-    const call = ofCircle(FUNCTIONS[name], circle.contract as Address, BigInt(circle.circleId), transaction);
+    const [contract, circleId] = [circle.contract as Address, BigInt(circle.circleId)];
+    // Calls that move money may name the pending deposit that they pay.
+    const call =
+      name === 'endRound' || name === 'cancel'
+        ? encode(rotatingPoolAbi, FUNCTIONS[name], contract, circleId)
+        : encode(rotatingPoolAbi, FUNCTIONS[name], contract, circleId, reference(transaction));
     if (due === 0n) return calls(chainId, call);
     if (circle.token === null) throw namedError('chain_unknown');
-    return calls(chainId, approve(circle.token as Address, circle.contract as Address, due), call);
+    return calls(chainId, approve(circle.token as Address, contract, due), call);
   }
 
   private async find(caller: AuthenticatedUser, id: string, transaction?: string): Promise<CircleToCall> {

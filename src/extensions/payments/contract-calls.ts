@@ -11,18 +11,12 @@ import { bytes16 } from '#values/bytes16';
 import { forbidden, namedError, notFound } from '#platform/errors/errors';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
-import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls } from './calls.dto';
 import type { ChainRow, DepositRow } from './calls.sql';
 
 const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
 export type DrawCall = (typeof DRAW_CALLS)[number];
-
-/** Calls that name a circle, and may name the pending deposit that they pay. */
-const CIRCLE_PAYMENTS = ['join', 'contribute', 'claimPayout', 'claimRefund'] as const;
-const CIRCLE_MOVES = ['endRound', 'cancelCircle'] as const;
-export type CircleCall = (typeof CIRCLE_PAYMENTS)[number] | (typeof CIRCLE_MOVES)[number];
 
 export const CALL_NAMES = [
   'approve',
@@ -34,8 +28,12 @@ export const CALL_NAMES = [
   'buyTickets',
   ...DRAW_CALLS,
   'openCircle',
-  ...CIRCLE_PAYMENTS,
-  ...CIRCLE_MOVES,
+  'join',
+  'contribute',
+  'claimPayout',
+  'claimRefund',
+  'endRound',
+  'cancelCircle',
 ] as const;
 export type CallName = (typeof CALL_NAMES)[number];
 
@@ -49,7 +47,7 @@ export interface EncodedCall {
 }
 
 /** The call of the function with this name. */
-function encode<const Of extends Abi, Name extends CallName & ContractFunctionName<Of>>(
+export function encode<const Of extends Abi, Name extends CallName & ContractFunctionName<Of>>(
   abi: Of,
   name: Name,
   to: Address,
@@ -59,7 +57,7 @@ function encode<const Of extends Abi, Name extends CallName & ContractFunctionNa
 }
 
 /** @param transaction id of the pending deposit that the call pays; 0, if it pays none */
-const reference = (transaction?: string): Hex =>
+export const reference = (transaction?: string): Hex =>
   transaction === undefined ? `0x${'0'.repeat(32)}` : bytes16(transaction);
 
 /**
@@ -90,32 +88,6 @@ export const buyTickets = (contract: Address, drawId: bigint, count: bigint): En
 /** Calls that only name a draw. Anyone may send them; a refund goes to the sender, a prize to the winner. */
 export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): EncodedCall =>
   encode(lotteryPoolAbi, name, contract, drawId);
-
-/** What the members of a circle agree on. Amounts in smallest token units, times in seconds. */
-interface CircleTerms {
-  contribution: bigint;
-  collateral: bigint;
-  period: number;
-  joinBy: bigint;
-  /** In the order of their turns. */
-  members: Address[];
-}
-
-export function openCircle(contract: Address, pool: string, terms: CircleTerms): EncodedCall {
-  const { contribution, collateral, period, joinBy, members } = terms;
-  const args = [bytes16(pool), contribution, collateral, period, joinBy, members] as const;
-  return encode(rotatingPoolAbi, 'openCircle', contract, ...args);
-}
-
-export const ofCircle = (
-  name: CircleCall,
-  contract: Address,
-  circleId: bigint,
-  transaction?: string,
-): EncodedCall =>
-  name === 'endRound' || name === 'cancelCircle'
-    ? encode(rotatingPoolAbi, name, contract, circleId)
-    : encode(rotatingPoolAbi, name, contract, circleId, reference(transaction));
 
 /** @throws ApiError 503 until an indexer has read it */
 export function chainIdOf({ chainId }: Pick<ChainRow, 'chainId'>): number {

@@ -27,12 +27,6 @@ export const Public = (...when: Access[]): MethodDecorator & ClassDecorator =>
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
-  /**
-   * By controller, then by handler: classes that are no HTTP controllers, such as gateways, share inherited methods.
-   * Kept because reading their metadata takes longer than everything else here.
-   */
-  private readonly open = new Map<unknown, Map<unknown, boolean>>();
-
   constructor(
     private readonly reflector: Reflector,
     private readonly environment: AccessSettings,
@@ -84,16 +78,9 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
   }
 
   private isOpen(context: ExecutionContext): boolean {
-    const controller = context.getClass();
-    const handler = context.getHandler();
-    let open = this.open.get(controller)?.get(handler);
-    if (open === undefined) {
-      const access =
-        this.reflector.getAllAndOverride<Access[] | undefined>(PUBLIC, [handler, controller]) ?? [];
-      open = access.some((each) => each === 'always' || this.environment[each]);
-      this.open.set(controller, new Map(this.open.get(controller)).set(handler, open));
-    }
-    return open;
+    const targets = [context.getHandler(), context.getClass()];
+    const access = this.reflector.getAllAndOverride<Access[] | undefined>(PUBLIC, targets);
+    return access?.some((each) => each === 'always' || this.environment[each]) ?? false;
   }
 
   private async verify(context: ExecutionContext, before: Known | undefined): Promise<boolean> {

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { JsonText } from '#platform/answers/json-text';
+import { CursorPage, Page, type PageQuery, pageWithCursor } from '#platform/answers/pagination';
+import { Database } from '#platform/database/database';
+import { namedError } from '#platform/errors/errors';
+import {
+  type CurrentDraw,
+  type DrawEntry,
+  type ListWinnersQuery,
+  WINNER_CURSOR,
+  type Winner,
+} from './lottery.dto';
+import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from './lottery.sql';
+
+@Injectable()
+export class LotteryService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError 404 if no contract has an open draw */
+  async current(): Promise<JsonText<CurrentDraw>> {
+    const row = await this.database.read(CURRENT_DRAW, {});
+    if (!row) throw namedError('no_open_draw');
+    return new JsonText(row.data);
+  }
+
+  /** Winners of the completed draws, newest first. */
+  async winners(query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
+    const { page = 1, limit, after } = query;
+    if (after === undefined) {
+      const row = await this.database.read(LIST_WINNERS, { limit, offset: (page - 1) * limit });
+      return pageWithCursor(row!, query, WINNER_CURSOR);
+    }
+    const [drawnAtMs, drawId, contract] = WINNER_CURSOR.decode(after)!.split(' ');
+    const values = { limit, drawnAtMs: Number(drawnAtMs), drawId: Number(drawId), contract };
+    return new CursorPage((await this.database.read(LIST_WINNERS_AFTER, values))!, WINNER_CURSOR);
+  }
+
+  /** Draws into which the caller paid, newest first. */
+  async tickets(caller: string, query: PageQuery): Promise<Page<DrawEntry>> {
+    const { page, limit } = query;
+    const values = { caller, limit, offset: (page - 1) * limit };
+    const { data, total } = (await this.database.read(LIST_TICKETS, values))!;
+    return new Page(new JsonText(data), total, query);
+  }
+}

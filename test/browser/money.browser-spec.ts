@@ -73,7 +73,7 @@ describe('a payment', () => {
     const page = await signedIn(wallet);
     await bench.stopIndexer();
     await newPool(page, '25');
-    await dialog(page, 'Paid. The service is catching up');
+    await dialog(page, 'The chain has it. The service is catching up');
     await press(page, 'Go on in the background');
     await card(page, 'Paid, not confirmed yet');
     const offers = page.getByRole('button', { name: /^Pay 25/ });

@@ -1,99 +1,92 @@
-import type { PoolItem, PoolRounds, Position } from '@pooled-savings/client';
-import { Fragment } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { NewCircle } from './circle-terms.js';
-import {
-  type Circle,
-  capital,
-  happensText,
-  memberText,
-  namesOf,
-  ownTexts,
-  periodText,
-  stateText,
-} from './circle-texts.js';
-import { secondsTo } from './clock.js';
-import type { Problem } from './errors.js';
-import { type Token, amountText, withSymbol } from './format.js';
-import { Button, Confirm, Facts } from './parts.js';
-import type { CircleKind } from './payment-texts.js';
+import type { PoolItem, PoolRounds } from '@pooled-savings/client';
+import { isSavingsError } from '@pooled-savings/client';
+import type { RefObject } from 'preact';
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { type Circle, happensText, memberOf, ownTexts, periodText, stateOf } from './circle-texts.js';
+import { secondsTo, useTicks } from './clock.js';
+import { amountText, shortAddress, withSymbol } from './format.js';
+import { usePage } from './page.js';
+import { Button, ChipText, Facts, SureButton } from './parts.js';
+import { CancelButton, PoolHead } from './pools.js';
+import { client } from './session.js';
 
 /** More are shown when somebody asks for them. */
 const SHOWN_MEMBERS = 6;
-const TICK_MS = 1_000;
+/** What happens within a moment is read together, and not by all pages at once. */
+const TOGETHER_MS = 300;
+const JITTER_MS = 700;
+/** How soon to look again for what has no events: somebody who joins without collateral, time that is over. */
+const LOOK_MS = 30_000;
+const LOCAL_LOOK_MS = 2_000;
+const REFUSALS = new Set<string>(['forbidden', 'not_found', 'no_circle']);
 
-export interface CircleActions {
-  /** Has the circle kept true while it is looked at. Returns a function that ends it. */
-  watch: (pool: string) => () => void;
-  pay: (pool: PoolItem, kind: Exclude<CircleKind, 'openCircle'>) => void;
-  /** Resolves to what is wrong with the terms; nothing was sent then. */
-  open: (pool: string, terms: NewCircle) => Promise<Problem | undefined>;
-  /** Only on the local chain. */
-  local?: {
-    savers: readonly string[];
-    /** How many of its members are test savers who can do their part now. */
-    othersIn: (circle: Circle) => number;
-    act: (circle: Circle) => void;
-    pass: (pool: string, until: string) => void;
-  };
+/**
+ * The circle of a pool, kept true by events while its card is in sight. Null: the user may not read it, or there is
+ * none. Undefined until it was read.
+ */
+function useRounds(pool: string, card: RefObject<HTMLElement>): PoolRounds | null | undefined {
+  const { config, follower, state, paying } = usePage();
+  const [rounds, setRounds] = useState<PoolRounds | null>();
+  const [isInSight, setInSight] = useState(false);
+  const [changes, change] = useReducer<number, void>((count) => count + 1, 0);
+  useEffect(() => {
+    const observer = new IntersectionObserver((seen) => setInSight(seen.at(-1)!.isIntersecting));
+    observer.observe(card.current!);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(
+    () =>
+      follower?.onEvent((event) => {
+        if (event.topic === 'reload' || ('poolId' in event && event.poolId === pool)) change();
+      }),
+    [follower],
+  );
+  // Without a stream it is read as often as everything else. Some payments cause no events.
+  const isMine = ({ payment }: (typeof paying.payments)[number]): boolean =>
+    'pool' in payment && payment.pool === pool && payment.arrived === true;
+  useEffect(change, [state.live || state.data, paying.payments.filter(isMine).length]);
+  useEffect(() => {
+    if (!isInSight) return;
+    let isLatest = true;
+    const read = (): void =>
+      void client.pools.rounds(pool).then(
+        (read) => isLatest && setRounds(read),
+        // Other errors pass, and the next change reads it.
+        (error: unknown) => isLatest && isSavingsError(error) && REFUSALS.has(error.code) && setRounds(null),
+      );
+    const timer = setTimeout(read, rounds === undefined ? 0 : TOGETHER_MS + Math.random() * JITTER_MS);
+    return () => {
+      isLatest = false;
+      clearTimeout(timer);
+    };
+  }, [isInSight, changes]);
+  useEffect(() => {
+    if (!isInSight) return;
+    const mayChange = (): boolean =>
+      rounds === undefined ||
+      rounds?.circle?.state === 'JOINING' ||
+      (rounds?.circle?.state === 'RUNNING' && secondsTo(rounds.circle.roundEnd!) === 0);
+    const look = (): void => void (document.visibilityState === 'visible' && mayChange() && change());
+    const timer = setInterval(look, config.local ? LOCAL_LOOK_MS : LOOK_MS + Math.random() * JITTER_MS);
+    return () => clearInterval(timer);
+  }, [isInSight, rounds]);
+  return rounds;
 }
 
-/** A rotating pool: its circle, and what the caller may do about it now. */
-export function CircleCard({
-  pool,
-  rounds,
-  position,
-  token,
-  showPayment,
-  address,
-  actions,
-  onOpen,
-  onCancelPool,
-}: {
-  pool: PoolItem;
-  /** Undefined until it was read. */
-  rounds: PoolRounds | null | undefined;
-  position: Position | undefined;
-  token: Token;
-  /** A payment of this browser for the circle is under way. */
-  showPayment: (() => void) | undefined;
-  address: string;
-  actions: CircleActions;
-  onOpen: () => void;
-  onCancelPool: (() => void) | undefined;
-}) {
+/** A rotating pool: its circle, and what the user can do about it now. */
+export function CircleCard({ pool }: { pool: PoolItem }) {
+  const { paying, openCircle } = usePage();
   const card = useRef<HTMLLIElement>(null);
-  useEffect(() => {
-    let end: (() => void) | undefined;
-    // Of many circles only those that are in sight are read.
-    const observer = new IntersectionObserver((seen) => {
-      const isSeen = seen.at(-1)!.isIntersecting;
-      if (isSeen) end ??= actions.watch(pool.id);
-      else end = void end?.();
-    });
-    observer.observe(card.current!);
-    return () => {
-      observer.disconnect();
-      end?.();
-    };
-  }, [pool.id]);
+  const rounds = useRounds(pool.id, card);
   const circle = rounds?.circle ?? null;
-  const [text, kind] = rounds ? stateText(circle) : ['…', ''];
+  const payment = paying.of(pool.id);
   return (
     <li ref={card} class="card pool" data-pool={pool.id}>
-      <div class="pool-head">
-        <span class="sign rotating" aria-hidden="true">
-          ⟳
-        </span>
-        <h3>
-          Rotating <span class="muted">#{pool.id.slice(-4)}</span>
-        </h3>
-        <span class={`chip ${kind}`}>{text}</span>
-      </div>
+      <PoolHead pool={pool} chip={rounds ? stateOf(circle) : ['…', '']} />
       {circle ? (
-        <OpenCircle circle={circle} mine={rounds!.mine} position={position} token={token} address={address} />
+        <OpenCircle pool={pool} circle={circle} mine={rounds!.mine} />
       ) : (
-        <p class="muted unopened">
+        <p class="muted">
           {rounds === undefined
             ? 'Reading the circle…'
             : rounds?.can.includes('open')
@@ -102,52 +95,34 @@ export function CircleCard({
         </p>
       )}
       <div class="actions">
-        {showPayment ? (
-          <Button text="Show the payment" onClick={showPayment} />
-        ) : (
-          rounds && (
-            <CircleButtons pool={pool} rounds={rounds} token={token} actions={actions} onOpen={onOpen} />
-          )
+        {payment && <Button text="Show the payment" onClick={() => paying.show(payment.id)} />}
+        {!payment && rounds?.can.includes('open') && (
+          <Button kind="main" text="Open the circle" onClick={() => openCircle(pool.id)} />
         )}
-        {!showPayment && rounds && !circle && onCancelPool && (
-          <Button text="Cancel the pool" onClick={onCancelPool} />
-        )}
-        {circle && <LocalButtons pool={pool.id} circle={circle} actions={actions} />}
+        {!payment && circle && <CircleButtons pool={pool} circle={circle} rounds={rounds!} />}
+        {!payment && rounds && !circle && <CancelButton pool={pool} />}
+        {circle && <LocalButtons circle={circle} />}
       </div>
     </li>
   );
 }
 
-function OpenCircle({
-  circle,
-  mine,
-  position,
-  token,
-  address,
-}: {
-  circle: Circle;
-  mine: PoolRounds['mine'];
-  position: Position | undefined;
-  token: Token;
-  address: string;
-}) {
+function OpenCircle(props: { pool: PoolItem; circle: Circle; mine: PoolRounds['mine'] }) {
+  const { pool, circle, mine } = props;
+  const { session, data, tokens } = usePage();
+  const { address } = session;
   const { contribution, collateral, period, places, members, state } = circle;
-  const [, tick] = useState(0);
-  const ticks = state === 'JOINING' || state === 'RUNNING';
-  useEffect(() => {
-    if (!ticks) return;
-    const timer = setInterval(() => tick((n) => n + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [ticks]);
-  const locked =
-    BigInt(collateral) > 0n ? `each locks ${withSymbol(collateral, token)}` : 'nobody locks anything';
+  useTicks(state === 'JOINING' || state === 'RUNNING');
+  const token = tokens.ofContract(pool.contractAddress);
+  const held = data.positions.data.find(({ poolId }) => poolId === pool.id)?.balance ?? '0';
   return (
     <>
       <p class="figure">
         {amountText(contribution, token)} <small>{token.symbol} a round</small>
       </p>
       <p class="muted">
-        {places} members · a round takes {periodText(period)} at most · {locked}
+        {places} members · a round takes {periodText(period)} at most ·{' '}
+        {collateral === '0' ? 'nobody locks anything' : `each locks ${withSymbol(collateral, token)}`}
       </p>
       <p data-field="happens">{happensText(circle, address, token)}</p>
       {mine && ownTexts(circle, mine, token).map((each) => <p key={each}>{each}</p>)}
@@ -156,7 +131,7 @@ function OpenCircle({
           <Facts
             facts={[
               ['Your turn', `Round ${mine.place + 1}`, 'place'],
-              ['Yours in it', amountText(position?.balance ?? '0', token), 'held'],
+              ['Yours in it', amountText(held, token), 'held'],
               ['You got out', amountText(mine.received, token), 'received'],
             ]}
           />
@@ -164,112 +139,89 @@ function OpenCircle({
       )}
       <details open={members.length <= SHOWN_MEMBERS}>
         <summary>Members, in the order of their turns</summary>
-        <ol class="rows members">
-          {members.map(({ account, place }) => {
-            const [text, kind] = memberText(circle, place);
-            const isNow = circle.currentRound === place;
-            return (
-              <li key={account} class={isNow ? 'now' : ''}>
-                <span title={account}>
-                  {place + 1}. {capital(namesOf(address)(account))}
-                  {isNow && <span class="muted"> · turn now</span>}
-                </span>
-                <span class={`chip ${kind}`}>{text}</span>
-              </li>
-            );
-          })}
+        <ol class="rows">
+          {members.map((member) => (
+            <li key={member.account} class={member.place === circle.currentRound ? 'now' : ''}>
+              <span title={member.account}>
+                {member.place + 1}. {member.account === address ? 'You' : shortAddress(member.account)}
+                {member.place === circle.currentRound && <span class="muted"> · turn now</span>}
+              </span>
+              <ChipText chip={memberOf(circle, member)} />
+            </li>
+          ))}
         </ol>
       </details>
     </>
   );
 }
 
-/** What the contract takes from the caller now, and nothing else. */
-function CircleButtons({
-  pool,
-  rounds,
-  token,
-  actions,
-  onOpen,
-}: {
-  pool: PoolItem;
-  rounds: PoolRounds;
-  token: Token;
-  actions: CircleActions;
-  onOpen: () => void;
-}) {
-  const [isSure, ask] = useState(true);
-  const { circle, mine, can } = rounds;
-  const amount = (text: string, units: string): string => `${text} ${withSymbol(units, token)}`;
-  const { pay } = actions;
-  const all: { [Name in PoolRounds['can'][number]]: () => preact.JSX.Element } = {
-    open: () => <Button kind="main" text="Open the circle" onClick={onOpen} />,
-    join: () => (
-      <Button
-        kind="main"
-        text={circle!.collateral === '0' ? 'Join the circle' : amount('Join and lock', circle!.collateral)}
-        onClick={() => pay(pool, 'join')}
-      />
-    ),
-    contribute: () => (
-      <Button
-        kind="main"
-        text={amount('Pay', circle!.contribution)}
-        onClick={() => pay(pool, 'contribute')}
-      />
-    ),
-    payout: () => (
-      <Button kind="main" text={amount('Take', mine!.payout)} onClick={() => pay(pool, 'claimPayout')} />
-    ),
-    refund: () => (
-      <Button kind="main" text={amount('Take back', mine!.refund)} onClick={() => pay(pool, 'claimRefund')} />
-    ),
-    endRound: () => <Button text="End the round" onClick={() => pay(pool, 'endRound')} />,
-    cancel: () => <Button text="Cancel the circle" onClick={() => ask(false)} />,
-  };
-  return (
-    <>
-      {can.map((name) => (
-        <Fragment key={name}>{all[name]()}</Fragment>
-      ))}
-      {!isSure && (
-        <Confirm
+/** What the contract takes from the user now, and nothing else. */
+function CircleButtons(props: { pool: PoolItem; circle: Circle; rounds: PoolRounds }) {
+  const { pool, circle, rounds } = props;
+  const { tokens, pay } = usePage();
+  const token = tokens.ofContract(pool.contractAddress);
+  const { contribution, collateral } = circle;
+  const { payout = '0', refund = '0' } = rounds.mine ?? {};
+  const join = collateral === '0' ? 'Join the circle' : `Join and lock ${withSymbol(collateral, token)}`;
+  const all = {
+    join: [join, 'join'],
+    contribute: [`Pay ${withSymbol(contribution, token)}`, 'contribute'],
+    payout: [`Take ${withSymbol(payout, token)}`, 'claimPayout'],
+    refund: [`Take back ${withSymbol(refund, token)}`, 'claimRefund'],
+    endRound: ['End the round', 'endRound'],
+  } as const;
+  return rounds.can.map((name) => {
+    if (name === 'open') return null;
+    if (name === 'cancel')
+      return (
+        <SureButton
+          key={name}
+          text="Cancel the circle"
           title="Cancel this circle?"
           says="It is then over for all its members. They can take back what they have locked."
-          text="Cancel it"
-          onClose={() => ask(true)}
-          onSure={() => pay(pool, 'cancelCircle')}
+          onSure={() => pay({ kind: 'cancelCircle', pool: pool.id })}
         />
-      )}
-    </>
-  );
+      );
+    const [text, kind] = all[name];
+    const isMain = name !== 'endRound';
+    return (
+      <Button
+        key={name}
+        kind={isMain ? 'main' : ''}
+        text={text}
+        onClick={() => pay({ kind, pool: pool.id })}
+      />
+    );
+  });
 }
 
 /** On the local chain the test savers do their part at once, and time passes. */
-function LocalButtons({
-  pool,
-  circle,
-  actions: { local },
-}: {
-  pool: string;
-  circle: Circle;
-  actions: CircleActions;
-}) {
+function LocalButtons({ circle }: { circle: Circle }) {
+  const { config, work } = usePage();
+  const { local } = config;
   if (!local) return null;
   const { state, roundEnd, joinBy } = circle;
-  const end = state === 'RUNNING' ? roundEnd : state === 'JOINING' ? joinBy : null;
-  const others = local.othersIn(circle);
+  const isJoining = state === 'JOINING';
+  const end = isJoining ? joinBy : state === 'RUNNING' ? roundEnd : null;
+  const act = async (): Promise<string> => {
+    await local.actIn(circle);
+    return isJoining ? 'They have joined.' : 'They have paid.';
+  };
+  const pass = async (): Promise<string> => {
+    await local.passTo(end!);
+    return 'The time is over.';
+  };
   return (
     <>
-      {others > 0 && (
+      {local.saversIn(circle).length > 0 && (
         <Button
           kind="local"
-          text={state === 'JOINING' ? 'Have the test savers join' : 'Have the test savers pay'}
-          onClick={() => local.act(circle)}
+          text={`Have the test savers ${isJoining ? 'join' : 'pay'}`}
+          onClick={() => work('Test savers', act)}
         />
       )}
       {end !== null && secondsTo(end) > 0 && (
-        <Button kind="local" text="Let the time pass" onClick={() => local.pass(pool, end)} />
+        <Button kind="local" text="Let the time pass" onClick={() => work('Let the time pass', pass)} />
       )}
     </>
   );

@@ -1,3 +1,5 @@
+import { useEffect, useReducer } from 'preact/hooks';
+
 /** How far the chain's time is ahead of ours, in ms. The chain of this machine can be moved forward. */
 let ahead = 0;
 
@@ -17,4 +19,14 @@ export function durationText(seconds: number): string {
   if (seconds >= 7_200) return `${Math.floor(seconds / 3_600)} hours`;
   if (seconds >= 120) return `${Math.floor(seconds / 60)} minutes`;
   return `${seconds} s`;
+}
+
+/** Renders the component again each second, while the time that it shows runs. */
+export function useTicks(run: boolean): void {
+  const [, tick] = useReducer<number, void>((ticks) => ticks + 1, 0);
+  useEffect(() => {
+    if (!run) return;
+    const timer = setInterval(() => tick(), 1_000);
+    return () => clearInterval(timer);
+  }, [run]);
 }

@@ -1,236 +1,228 @@
-import { type FollowState, isUnderWay } from '@pooled-savings/client';
+import type { Start } from '@pooled-savings/client';
+import { useFollow } from '@pooled-savings/client/react';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useActing } from './acting.js';
-import { useFollowed } from './changes.js';
-import { BarChart, paidOf } from './chart.js';
-import { JobDialog } from './job.js';
-import { Button, ProblemText } from './parts.js';
-import { textOf } from './errors.js';
-import { amountOf, amountText, dateText, withSymbol } from './format.js';
+import { BarChart } from './chart.js';
+import { problemOf, textOf } from './errors.js';
+import { amountText, dateText, withSymbol } from './format.js';
 import { Lottery } from './lottery.js';
-import { NewPoolDialog } from './new-pool.js';
-import { usePaying } from './paying.js';
-import { isOfCircle } from './payment-texts.js';
-import { PaymentDialog, UnderWay } from './payments.js';
+import { type Page, PageContext, tokensOf, usePage } from './page.js';
+import { Button, type Chip, ChipText, type Job, JobDialog, ProblemText } from './parts.js';
+import { titleOf } from './payment-kinds.js';
+import { PaymentDialog, UnderWay, usePaying } from './payments.js';
+import { NewPoolDialog, OpenCircleDialog } from './pool-forms.js';
 import { Pools } from './pools.js';
-import { useRounds } from './rounds.js';
-import { type ReadyConfig, type Session, callsAt } from './session.js';
-import { tokensOf } from './tokens.js';
+import { type ReadyConfig, type Session, client, walletBalance } from './session.js';
 import { WalletNotice } from './wallet-notice.js';
 
-const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
-const STATUSES = {
-  PENDING: ['Waiting', 'warn'],
-  CONFIRMED: ['Confirmed', 'good'],
-  EXPIRED: ['Expired', ''],
-} as const;
+/** How long the page waits for the service to see what the chain already has. */
+const SOON_MS = 8_000;
+/** How soon to look again at a draw that waits for blocks, of which there are no events. */
+const BLOCKS_MS = 30_000;
+const JITTER_MS = 5_000;
 
-export function Dashboard({
-  session,
-  config,
-  onLeave,
-}: {
-  session: Session;
-  config: ReadyConfig;
-  onLeave: () => void;
-}) {
-  const { address } = session;
-  const followed = useFollowed(session, config);
-  const { holdings, state } = followed;
-  const { data } = state;
-  const tokens = tokensOf(config, holdings);
-  const token = tokens.first;
-  const { rounds, known } = useRounds(address, followed.follower, state);
-  const paying = usePaying(session, tokens, (payment) => {
-    // Some payments cause no events.
-    if (isOfCircle(payment)) rounds.read(payment.pool);
-    if (payment.kind.endsWith('Compounding') || !state.live) followed.follower?.refresh();
-  });
-  const { pools, circles, lottery, create, fund, job, closeJob } = useActing(
-    session,
-    config,
-    tokens,
-    followed,
-    paying,
-    rounds,
-  );
-  const [opening, open] = useState<string>();
+/** Some blocks after a draw is closed anyone may pick its winner, or cancel it if nobody did in time. */
+const waitsForBlocks = ({ draw, entries }: Start): boolean =>
+  [draw, ...entries.data].some((each) => each?.status === 'DRAWING' && each.due !== 'cancel');
+
+export function Dashboard(props: { session: Session; config: ReadyConfig; onLeave: () => void }) {
+  const { session, config, onLeave } = props;
+  const { payer } = session;
+  const { follower, ...state } = useFollow(client);
+  const { data, error, live } = state;
+  const [inWallet, setInWallet] = useState<bigint | null>(null);
+  const [job, setJob] = useState<Job & { id: number }>();
   const [creating, setCreating] = useState(false);
+  const [opening, openCircle] = useState<string>();
   const title = useRef<HTMLHeadingElement>(null);
   // The button that had the focus is gone.
   useEffect(() => title.current?.focus({ preventScroll: true }), []);
+  const tokens = tokensOf(config, data, inWallet);
+  const paying = usePaying(session, config, tokens, ({ kind }) => {
+    // This one causes no events.
+    if (kind.endsWith('Compounding') || !live) follower?.refresh();
+  });
+  // The wallet has no events.
+  const lookIntoWallet = (): void => void walletBalance(session, tokens.first).then(setInWallet);
+  useEffect(lookIntoWallet, [data, payer]);
+  const isDrawing = data !== null && waitsForBlocks(data);
+  useEffect(() => {
+    if (!follower || !isDrawing) return;
+    const look = (): void => void (document.visibilityState === 'visible' && follower.refresh());
+    // Not all pages at once: for all of them the draw was closed in the same moment.
+    const timer = setInterval(look, BLOCKS_MS + Math.random() * JITTER_MS);
+    return () => clearInterval(timer);
+  }, [follower, isDrawing]);
 
-  const context = { tokens, paying, explorer: config.chain?.explorerUrl ?? null };
-  const heading = (
-    <h1 ref={title} class="title" tabIndex={-1}>
-      Your savings
-    </h1>
-  );
-  const notice = <WalletNotice session={session} config={config} onLeave={onLeave} />;
-  const { error } = state;
-  const problem = error && { code: error.code, text: textOf(error.code, error.message) };
-  if (!holdings || !data)
-    return (
-      <>
-        {heading}
-        {notice}
-        {problem ? (
-          <div class="card">
-            <ProblemText problem={problem} />
-          </div>
-        ) : (
-          <p class="muted loading" role="status">
-            Reading what is yours…
-          </p>
-        )}
-      </>
+  const work: Page['work'] = (title, work) =>
+    setJob({ id: Date.now(), title, work: () => work().finally(lookIntoWallet) });
+  const pay: Page['pay'] = (request, then) =>
+    void paying
+      .start(async (options) => {
+        await client.pay(request, options);
+        await then?.();
+      })
+      .catch((error: unknown) =>
+        work(titleOf(request.kind), async () => {
+          throw error;
+        }),
+      )
+      .finally(lookIntoWallet);
+  const check: Page['check'] = (payment) =>
+    client.checkPayment({ wallet: payer, ...payment }).then(
+      () => undefined,
+      (error: unknown) => problemOf(error, tokens.ofContract(payment.contract)),
+    );
+  const untilSeen: Page['untilSeen'] = (holds) =>
+    follower!.until(holds, { signal: AbortSignal.timeout(SOON_MS) }).then(
+      () => undefined,
+      () => undefined,
     );
 
-  const positions = [...holdings.positions.values()];
-  type Field = 'balance' | 'earned' | 'claimable';
-  const sum = (field: Field, of = token): bigint =>
-    positions
-      .filter(({ poolId }) => tokens.ofPool(poolId)?.address === of.address)
-      .reduce((total, each) => total + BigInt(each[field] ?? 0), 0n);
-  const inOthers = (field: Field) =>
-    tokens.others.map((each) => <small key={each.address}>{withSymbol(sum(field, each), each)}</small>);
-  const { yields } = holdings.analytics.chartData;
-  const { points: paid, unpaid } = paidOf(holdings, tokens);
   return (
     <>
-      {heading}
-      {notice}
-      {problem && <ProblemText problem={problem} />}
-      <section aria-label="Overview" class="tiles">
-        <Tile name="Saved" value={amountText(sum('balance'), token)} unit={token.symbol}>
-          {inOthers('balance')}
-        </Tile>
-        <Tile name="Earned" value={amountText(sum('earned'), token)} unit={token.symbol}>
-          {inOthers('earned')}
-        </Tile>
-        <Tile name="To claim" value={amountText(sum('claimable'), token)} unit={token.symbol}>
-          {inOthers('claimable')}
-        </Tile>
-        <Tile
-          name="In your wallet"
-          value={holdings.inWallet === null ? '–' : amountText(holdings.inWallet, token)}
-          unit={token.symbol}
-        >
-          {fund && <Button kind="link local" text="Get 1,000 more" onClick={fund} />}
-        </Tile>
-      </section>
-      <div class="columns">
-        <div>
-          <Pools
-            pools={holdings.pools}
-            positions={holdings.positions}
-            callsOf={({ contractAddress }) => callsAt(config, contractAddress)}
-            isAccount={({ contractAddress }) => config.contractsByAccount.includes(contractAddress)}
-            rounds={known}
-            tokens={tokens}
-            paying={
-              new Map(
-                paying.payments.flatMap(({ payment }) =>
-                  (payment.kind === 'deposit' && isUnderWay(payment)) ||
-                  (isOfCircle(payment) &&
-                    !payment.arrived &&
-                    (isUnderWay(payment) || payment.state === 'done'))
-                    ? [[payment.pool, () => paying.show(payment.id)]]
-                    : [],
-                ),
-              )
-            }
-            address={address}
-            actions={pools}
-            circles={circles}
-            opening={opening}
-            open={open}
-            onNew={() => setCreating(true)}
-          />
-          <section class="card" aria-labelledby="activity">
-            <h2 id="activity">Activity</h2>
-            {holdings.transactions.length === 0 && <p class="muted">Nothing yet.</p>}
-            <ul class="rows">
-              {holdings.transactions.map(({ id, poolId, type, amount, status, createdAt }) => (
-                <li key={id}>
-                  <span>
-                    {KINDS[type]} <span class="muted">· {dateText(createdAt)}</span>
-                  </span>
-                  <span class="end">
-                    <strong>{amountOf(amount, tokens.ofPool(poolId))}</strong>
-                    <span class={`chip ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </section>
-        </div>
-        <div>
-          <section class="card" aria-labelledby="history">
-            <div class="section-head">
-              <h2 id="history">Two weeks</h2>
-              <span class={`live ${state.live ? 'on' : ''}`} role="status">
-                {liveText(state)}
-              </span>
-            </div>
-            <BarChart
-              title="Deposits"
-              points={paid}
-              token={token}
-              kind="deposits"
-              note={unpaid > 0n ? `${withSymbol(unpaid, token)} of it not paid yet` : undefined}
-            />
-            <BarChart title="Yield claimed" points={yields} token={token} kind="yields" />
-          </section>
-          <Lottery
-            draw={holdings.draw}
-            entries={holdings.entries}
-            entryCount={data.entries.pagination.total}
-            winners={holdings.winners}
-            address={address}
-            tokens={tokens}
-            actions={lottery}
-          />
-        </div>
-      </div>
-      <UnderWay {...context} />
-      {creating && (
-        <NewPoolDialog
-          tokens={tokens}
-          config={config}
-          onClose={() => setCreating(false)}
-          testSavers={circles.local?.savers}
-          onCreate={(pool) => create(pool, open)}
-        />
+      <h1 ref={title} class="title" tabIndex={-1}>
+        Your savings
+      </h1>
+      <WalletNotice session={session} config={config} onLeave={onLeave} />
+      {error && <ProblemText problem={{ code: error.code, text: textOf(error.code, error.message) }} />}
+      {!data && !error && (
+        <p class="muted loading" role="status">
+          Reading what is yours…
+        </p>
       )}
-      {paying.shown && <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} {...context} />}
-      {job && <JobDialog key={job.id} job={job} onClose={closeJob} />}
+      {data && (
+        <PageContext.Provider
+          value={{
+            ...{ session, config, data, state, follower, tokens, paying },
+            ...{ pay, check, work, untilSeen, openCircle },
+          }}
+        >
+          <Tiles />
+          <div class="columns">
+            <div>
+              <Pools onNew={() => setCreating(true)} />
+              <Activity />
+            </div>
+            <div>
+              <History />
+              <Lottery />
+            </div>
+          </div>
+          <UnderWay />
+          {creating && <NewPoolDialog onClose={() => setCreating(false)} />}
+          {opening && <OpenCircleDialog pool={opening} onClose={() => openCircle(undefined)} />}
+          {paying.shown && <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} />}
+          {job && <JobDialog key={job.id} job={job} onClose={() => setJob(undefined)} />}
+        </PageContext.Provider>
+      )}
     </>
   );
 }
 
-function liveText({ live, unreachable, pausedUntil }: FollowState): string {
-  if (pausedUntil) return 'Waiting';
-  if (unreachable) return 'No answer';
-  return live ? 'Live' : 'Looking from time to time';
+const SUMS = [
+  ['Saved', 'balance'],
+  ['Earned', 'earned'],
+  ['To claim', 'claimable'],
+] as const;
+
+function Tiles() {
+  const { session, config, data, tokens, work } = usePage();
+  const { first, others, ofPool } = tokens;
+  const { local } = config;
+  const inWallet = tokens.inWallet(first);
+  const sum = (field: (typeof SUMS)[number][1], of = first): bigint =>
+    data.positions.data
+      .filter(({ poolId }) => ofPool(poolId)?.address === of.address)
+      .reduce((total, each) => total + BigInt(each[field] ?? 0), 0n);
+  const fund = async (): Promise<string> => {
+    await local!.fund(session.address);
+    return 'They are in your wallet.';
+  };
+  return (
+    <section aria-label="Overview" class="tiles">
+      {SUMS.map(([name, field]) => (
+        <Tile key={name} name={name} value={amountText(sum(field), first)}>
+          {others.map((token) => (
+            <small key={token.address}>{withSymbol(sum(field, token), token)}</small>
+          ))}
+        </Tile>
+      ))}
+      <Tile name="In your wallet" value={inWallet === null ? '–' : amountText(inWallet, first)}>
+        {local && (
+          <Button kind="link local" text="Get 1,000 more" onClick={() => work('Test tokens', fund)} />
+        )}
+      </Tile>
+    </section>
+  );
 }
 
-const Tile = ({
-  name,
-  value,
-  unit,
-  children,
-}: {
-  name: string;
-  value: string;
-  unit: string;
-  children?: preact.ComponentChildren;
-}) => (
+const Tile = (props: { name: string; value: string; children: ComponentChildren }) => (
   <div class="card tile">
-    <span class="muted">{name}</span>
+    <span class="muted">{props.name}</span>
     <span class="figure">
-      {value} <small>{unit}</small>
+      {props.value} <small>{usePage().tokens.first.symbol}</small>
     </span>
-    {children}
+    {props.children}
   </div>
 );
+
+const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
+const STATUSES: Record<'PENDING' | 'CONFIRMED' | 'EXPIRED', Chip> = {
+  PENDING: ['Waiting', 'warn'],
+  CONFIRMED: ['Confirmed', 'good'],
+  EXPIRED: ['Expired', ''],
+};
+
+function Activity() {
+  const { data, tokens } = usePage();
+  return (
+    <section class="card" aria-labelledby="activity">
+      <h2 id="activity">Activity</h2>
+      {data.transactions.data.length === 0 && <p class="muted">Nothing yet.</p>}
+      <ul class="rows">
+        {data.transactions.data.map(({ id, poolId, type, amount, status, createdAt }) => {
+          const token = tokens.ofPool(poolId);
+          return (
+            <li key={id}>
+              <span>
+                {KINDS[type]} <span class="muted">· {dateText(createdAt)}</span>
+              </span>
+              <span class="end">
+                {/* Without its token an amount says nothing. */}
+                <strong>{token ? withSymbol(amount, token) : '–'}</strong>
+                <ChipText chip={STATUSES[status]} />
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function History() {
+  const { data, state, tokens } = usePage();
+  const { chartData, pendingDeposits } = data.analytics;
+  const { live, unreachable, pausedUntil } = state;
+  const unpaid = pendingDeposits === '0' ? undefined : withSymbol(pendingDeposits, tokens.first);
+  const text = live ? 'Live' : 'Looking from time to time';
+  return (
+    <section class="card" aria-labelledby="history">
+      <div class="section-head">
+        <h2 id="history">Two weeks</h2>
+        <span class={`live ${live ? 'on' : ''}`} role="status">
+          {pausedUntil ? 'Waiting' : unreachable ? 'No answer' : text}
+        </span>
+      </div>
+      <BarChart
+        title="Deposits"
+        points={chartData.deposits}
+        token={tokens.first}
+        kind="deposits"
+        note={unpaid && `${unpaid} of it not paid yet`}
+      />
+      <BarChart title="Yield claimed" points={chartData.yields} token={tokens.first} kind="yields" />
+    </section>
+  );
+}

@@ -1,125 +1,94 @@
-import type { CurrentDraw, DrawEntry, Winner } from '@pooled-savings/client';
+import type { CurrentDraw, DrawEntry, PaymentKind, Winner } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
-import { durationText, secondsTo } from './clock.js';
-import { type Token, amountText, dateText, shortAddress, withSymbol } from './format.js';
-import { Button } from './parts.js';
-import type { Tokens } from './tokens.js';
+import { durationText, secondsTo, useTicks } from './clock.js';
+import { type Token, amountText, countText, dateText, shortAddress, withSymbol } from './format.js';
+import { usePage } from './page.js';
+import { Button, type Chip, ChipText } from './parts.js';
+import { client } from './session.js';
 
-/** A draw of one of the contracts. */
-export type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
-
-export type Due = NonNullable<DrawEntry['due']>;
+type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
+type Due = NonNullable<DrawEntry['due']>;
 
 const MOST_TICKETS = 100;
 /** The local chain can be moved forward to a draw this soon. */
 const SHORT_DRAW_SECONDS = 300;
 
-export interface LotteryActions {
-  buy: (count: number) => void;
-  /** Does what is due: pays the prize or the refund out, or moves the draw on as anyone may. */
-  settle: (draw: DrawOf, due: Due) => void;
-  /** All draws into which the caller paid. */
-  all: () => Promise<readonly DrawEntry[]>;
-  /** Only on the local chain. */
-  local?: { openShort: () => void; end: (draw: CurrentDraw) => void };
-}
+const keyOf = ({ contract, drawId }: DrawOf): string => `${contract} ${drawId}`;
 
-export function Lottery({
-  draw,
-  entries,
-  entryCount,
-  winners,
-  address,
-  tokens,
-  actions,
-}: {
-  draw: CurrentDraw | null;
-  /** The newest. */
-  entries: readonly DrawEntry[];
-  /** How many there are. */
-  entryCount: number;
-  winners: readonly Winner[];
-  address: string;
-  tokens: Tokens;
-  actions: LotteryActions;
-}) {
-  const [older, showOlder] = useState(false);
-  const [all, setAll] = useState<readonly DrawEntry[]>([]);
+/** What can be done about a draw, by what is due. */
+const DUE = {
+  claim: ['Take', 'claimPrize'],
+  refund: ['Take back', 'refund'],
+  complete: ['Pick the winner', 'completeDraw'],
+  cancel: ['Cancel the draw', 'cancelDraw'],
+} as const satisfies Record<Due, readonly [string, PaymentKind]>;
+
+export function Lottery() {
+  const { session, config, data, tokens } = usePage();
+  const { draw, winners } = data;
+  const [older, setOlder] = useState<readonly DrawEntry[]>();
+  const { entries } = data;
+  const readOlder = async (): Promise<void> => {
+    const all: DrawEntry[] = [];
+    for await (const entry of client.lottery.allMine()) all.push(entry);
+    setOlder(all);
+  };
   useEffect(() => {
-    if (!older) return;
-    let isNewest = true;
-    void actions.all().then(
-      (read) => isNewest && setAll(read),
-      () => showOlder(false),
-    );
-    return () => void (isNewest = false);
-  }, [older, entries]);
-  const isOpen = (entry: DrawOf): boolean =>
-    entry.drawId === draw?.drawId && entry.contract === draw.contract;
-  // The newest are read more often, so they are shown as they are there.
-  const newest = new Set(entries.map(keyOf));
-  const listed = [...entries, ...all.filter((each) => !newest.has(keyOf(each)))].filter(
-    (each) => !isOpen(each),
-  );
+    if (older) void readOlder().catch(() => setOlder(undefined));
+  }, [entries]);
+  // The newest are read more often. A page of the others may repeat what another one has.
+  const listed = new Map([...(older ?? []), ...entries.data].map((each) => [keyOf(each), each]));
+  const mine = draw && listed.get(keyOf(draw));
+  if (draw) listed.delete(keyOf(draw));
+  const sorted = [...listed.values()].sort((a, b) => b.drawId - a.drawId);
   return (
     <section aria-labelledby="lottery" class="card lottery">
       <div class="section-head">
         <h2 id="lottery">Lottery</h2>
         {draw && (
-          <span class={`chip ${draw.status === 'ACTIVE' ? 'good' : 'warn'}`}>
-            Draw {draw.drawId} · {draw.status === 'ACTIVE' ? 'open' : 'drawing'}
-          </span>
+          <ChipText
+            chip={
+              draw.status === 'ACTIVE'
+                ? [`Draw ${draw.drawId} · open`, 'good']
+                : [`Draw ${draw.drawId} · drawing`, 'warn']
+            }
+          />
         )}
       </div>
       {draw ? (
-        <OpenDraw
-          draw={draw}
-          mine={entries.find(isOpen)}
-          token={tokens.ofContract(draw.contract)}
-          inWallet={tokens.inWallet(tokens.ofContract(draw.contract))}
-          actions={actions}
-        />
+        <OpenDraw draw={draw} tickets={mine?.tickets ?? 0} />
       ) : (
         <p class="muted">No draw is open at the moment.</p>
       )}
-      {actions.local && (
-        <div class="actions">
-          {draw && draw.totalTickets > 0 && secondsTo(draw.drawTime) <= SHORT_DRAW_SECONDS ? (
-            <Button kind="local" text="End the draw now" onClick={() => actions.local?.end(draw)} />
-          ) : (
-            <Button kind="local" text="Start a one-minute draw" onClick={actions.local.openShort} />
-          )}
-        </div>
-      )}
-      {listed.length > 0 && (
+      {config.local && <LocalButtons draw={draw} />}
+      {sorted.length > 0 && (
         <>
           <h3 id="entries">Your draws</h3>
           <ul class="rows" aria-labelledby="entries">
-            {listed.map((entry) => (
-              <Entry
-                key={keyOf(entry)}
-                entry={entry}
-                token={tokens.ofContract(entry.contract)}
-                settle={actions.settle}
-              />
+            {sorted.map((entry) => (
+              <Entry key={keyOf(entry)} entry={entry} token={tokens.ofContract(entry.contract)} />
             ))}
           </ul>
         </>
       )}
-      {entryCount > entries.length && !older && (
-        <Button kind="link" text={`Show all ${entryCount} draws`} onClick={() => showOlder(true)} />
+      {entries.pagination.total > entries.data.length && !older && (
+        <Button
+          kind="link"
+          text={`Show all ${entries.pagination.total} draws`}
+          onClick={() => void readOlder().catch(() => undefined)}
+        />
       )}
-      {winners.length > 0 && (
+      {winners.data.length > 0 && (
         <>
           <h3>Latest winners</h3>
           <ul class="rows">
-            {winners.map(({ drawId, contract, winner, prize, drawnAt }) => (
-              <li key={`${contract} ${drawId}`}>
-                <span title={winner}>
-                  {winner === address ? 'You' : shortAddress(winner)}{' '}
-                  <span class="muted">· {dateText(drawnAt)}</span>
+            {winners.data.map((won) => (
+              <li key={keyOf(won)}>
+                <span title={won.winner}>
+                  {won.winner === session.address ? 'You' : shortAddress(won.winner)}{' '}
+                  <span class="muted">· {dateText(won.drawnAt)}</span>
                 </span>
-                <strong>{withSymbol(prize, tokens.ofContract(contract))}</strong>
+                <strong>{withSymbol(won.prize, tokens.ofContract(won.contract))}</strong>
               </li>
             ))}
           </ul>
@@ -129,62 +98,43 @@ export function Lottery({
   );
 }
 
-function OpenDraw({
-  draw,
-  mine,
-  token,
-  inWallet,
-  actions,
-}: {
-  draw: CurrentDraw;
-  mine: DrawEntry | undefined;
-  token: Token;
-  inWallet: bigint | null;
-  actions: LotteryActions;
-}) {
+function OpenDraw({ draw, tickets: mine }: { draw: CurrentDraw; tickets: number }) {
+  const { tokens, pay } = usePage();
+  const token = tokens.ofContract(draw.contract);
+  const inWallet = tokens.inWallet(token);
   const [count, setCount] = useState('1');
-  const [left, setLeft] = useState(() => secondsTo(draw.drawTime));
-  useEffect(() => {
-    const tick = (): void => setLeft(secondsTo(draw.drawTime));
-    tick();
-    const timer = setInterval(tick, 1000);
-    return () => clearInterval(timer);
-  }, [draw.drawTime]);
+  useTicks(true);
+  const left = secondsTo(draw.drawTime);
   const tickets = Number(count);
   const valid = Number.isInteger(tickets) && tickets >= 1 && tickets <= MOST_TICKETS;
   const cost = valid ? BigInt(draw.ticketPrice) * BigInt(tickets) : 0n;
   const tooMuch = inWallet !== null && cost > inWallet;
   const sells = draw.status === 'ACTIVE' && left > 0;
+  const buy = (event: Event): void => {
+    event.preventDefault();
+    if (valid) pay({ kind: 'buyTickets', count: `${tickets}` });
+  };
   return (
     <>
       <p class="figure">
         {amountText(draw.prizePool, token)} <small>{token.symbol} to win</small>
       </p>
       <p class="muted">
-        {ticketsText(draw.totalTickets)} sold · yours{' '}
-        <strong data-field="tickets">{mine?.tickets ?? 0}</strong> ·{' '}
+        {countText(draw.totalTickets, 'ticket')} sold · yours <strong data-field="tickets">{mine}</strong> ·{' '}
         {sells ? `draws in ${durationText(left)}` : 'no more tickets'}
       </p>
       {sells && (
-        <form
-          class="inline"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (valid) actions.buy(tickets);
-          }}
-        >
-          <label>
-            <span class="unseen">Number of tickets</span>
-            <input
-              aria-invalid={!valid || tooMuch}
-              aria-describedby="tickets-wrong"
-              type="number"
-              min="1"
-              max={MOST_TICKETS}
-              value={count}
-              onInput={(event) => setCount(event.currentTarget.value)}
-            />
-          </label>
+        <form class="inline" onSubmit={buy}>
+          <input
+            aria-label="Number of tickets"
+            aria-invalid={!valid || tooMuch}
+            aria-describedby="tickets-wrong"
+            type="number"
+            min="1"
+            max={MOST_TICKETS}
+            value={count}
+            onInput={(event) => setCount(event.currentTarget.value)}
+          />
           <button type="submit" class="main" disabled={!valid || tooMuch}>
             Buy for {withSymbol(cost, token)}
           </button>
@@ -194,53 +144,39 @@ function OpenDraw({
           </p>
         </form>
       )}
-      {draw.due && (
-        <Button
-          kind="main"
-          text={DUE[draw.due]('0', token)}
-          onClick={() => actions.settle(draw, draw.due!)}
-        />
-      )}
+      <DueButton draw={draw} due={draw.due} />
     </>
   );
 }
 
-const keyOf = ({ contract, drawId }: DrawOf): string => `${contract} ${drawId}`;
+/** Pays the prize or the refund out, or moves the draw on as anyone may. */
+function DueButton({ draw, due, amount }: { draw: DrawOf; due: Due | null; amount?: string }) {
+  const { pay } = usePage();
+  if (!due) return null;
+  const [text, kind] = DUE[due];
+  const { drawId, contract } = draw;
+  const withAmount = due === 'claim' || due === 'refund' ? `${text} ${amount ?? ''}` : text;
+  return <Button kind="main" text={withAmount} onClick={() => pay({ kind, drawId, contract })} />;
+}
 
-const DUE: Record<Due, (amount: string, token: Token) => string> = {
-  claim: (amount, token) => `Take ${withSymbol(amount, token)}`,
-  refund: (amount, token) => `Take back ${withSymbol(amount, token)}`,
-  complete: () => 'Pick the winner',
-  cancel: () => 'Cancel the draw',
-};
-
-/** A draw into which the caller paid, and what the caller may do about it. */
-function Entry({
-  entry,
-  token,
-  settle,
-}: {
-  entry: DrawEntry;
-  token: Token;
-  settle: (draw: DrawOf, due: Due) => void;
-}) {
+/** A draw into which the user paid, and what the user can do about it. */
+function Entry({ entry, token }: { entry: DrawEntry; token: Token }) {
   const { drawId, tickets, due, refundable, prize } = entry;
-  const [outcome, kind] = outcomeOf(entry, token);
   const amount = due === 'refund' ? refundable : (prize ?? '0');
   return (
     <li data-draw={drawId}>
       <span>
-        Draw {drawId} <span class="muted">· {ticketsText(tickets)}</span>
+        Draw {drawId} <span class="muted">· {countText(tickets, 'ticket')}</span>
       </span>
       <span class="end">
-        <span class={`chip ${kind}`}>{outcome}</span>
-        {due && <Button kind="main" text={DUE[due](amount, token)} onClick={() => settle(entry, due)} />}
+        <ChipText chip={outcomeOf(entry, token)} />
+        <DueButton draw={entry} due={due} amount={withSymbol(amount, token)} />
       </span>
     </li>
   );
 }
 
-function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: Token): [string, string] {
+function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: Token): Chip {
   switch (status) {
     case 'ACTIVE':
       return ['Open', 'warn'];
@@ -254,4 +190,35 @@ function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: T
   }
 }
 
-const ticketsText = (count: number): string => `${count} ${count === 1 ? 'ticket' : 'tickets'}`;
+/** On the local chain a draw ends within a minute. */
+function LocalButtons({ draw }: { draw: CurrentDraw | null }) {
+  const { session, config, tokens, work, untilSeen } = usePage();
+  const local = config.local!;
+  const start = async (): Promise<string> => {
+    await local.openShortDraw(draw);
+    await untilSeen(
+      (seen) => seen.draw !== null && seen.draw.drawId !== draw?.drawId && seen.draw.prizePool !== '0',
+    );
+    return 'Buy tickets within a minute, then end the draw.';
+  };
+  const end = async (): Promise<string> => {
+    await local.endDraw(draw!);
+    let won: Winner | undefined;
+    await untilSeen(
+      ({ winners }) => (won = winners.data.find((each) => keyOf(each) === keyOf(draw!))) !== undefined,
+    );
+    if (!won) return 'The winner shows here once the service has seen it.';
+    const prize = withSymbol(won.prize, tokens.ofContract(won.contract));
+    return won.winner === session.address ? `You have won ${prize}!` : `Another saver has won ${prize}.`;
+  };
+  const isShort = draw && draw.totalTickets > 0 && secondsTo(draw.drawTime) <= SHORT_DRAW_SECONDS;
+  return (
+    <div class="actions">
+      {isShort ? (
+        <Button kind="local" text="End the draw now" onClick={() => work('End the draw', end)} />
+      ) : (
+        <Button kind="local" text="Start a one-minute draw" onClick={() => work('One-minute draw', start)} />
+      )}
+    </div>
+  );
+}

@@ -6,7 +6,6 @@ import { Button, Facts, ProblemText } from './parts.js';
 import { type Problem, endedProblem, problemOf } from './errors.js';
 import { type Token, shortAddress, withSymbol } from './format.js';
 import {
-  type Public,
   type ReadyConfig,
   type Session,
   client,
@@ -39,16 +38,14 @@ function App() {
   const [session, setSession] = useState<Session>();
   const [problem, setProblem] = useState<Problem>();
   const [busy, setBusy] = useState<string>();
+  const fail = (error: unknown): void => setProblem(problemOf(error));
 
   useEffect(() => discoverWallets(setWallets), []);
-  useEffect(() => {
-    readyConfig().then(setConfig, (error: unknown) => setProblem(problemOf(error)));
-  }, []);
+  useEffect(() => void readyConfig().then(setConfig, fail), []);
   const choices = config?.local ? [...wallets, config.local.wallet] : wallets;
-  const known = choices.map(({ id }) => id).join();
   useEffect(() => {
     if (config && !session) setSession(resume(choices));
-  }, [config, known]);
+  }, [config, choices.length]);
   const { signedIn, ended } = useSession(client);
   useEffect(() => {
     if (signedIn || !session) return;
@@ -56,20 +53,16 @@ function App() {
     setSession(undefined);
     if (ended) setProblem(endedProblem(ended));
   }, [signedIn]);
-  const enter = async (wallet: WalletChoice): Promise<void> => {
+  const enter = (wallet: WalletChoice): void => {
     setProblem(undefined);
     setBusy(wallet.id);
-    try {
-      setSession(await signIn(wallet));
-    } catch (error) {
-      setProblem(problemOf(error));
-    } finally {
-      setBusy(undefined);
-    }
+    void signIn(wallet)
+      .then(setSession, fail)
+      .finally(() => setBusy(undefined));
   };
-  const leave = async (): Promise<void> => {
+  const leave = (): void => {
     setSession(undefined);
-    await signOut().catch((error: unknown) => setProblem(problemOf(error)));
+    void signOut().catch(fail);
   };
 
   return (
@@ -87,7 +80,7 @@ function App() {
             <span class="chip account" title={session.address}>
               {shortAddress(session.address)}
             </span>
-            <Button text="Sign out" onClick={() => void leave()} />
+            <Button text="Sign out" onClick={leave} />
           </>
         )}
       </header>
@@ -95,16 +88,24 @@ function App() {
         <Connection />
         {session && config ? (
           <Suspense fallback={null}>
-            <Dashboard key={session.address} session={session} config={config} onLeave={() => void leave()} />
+            <Dashboard key={session.address} session={session} config={config} onLeave={leave} />
           </Suspense>
         ) : (
-          <Welcome
-            config={config}
-            choices={choices}
-            busy={busy}
-            problem={problem}
-            enter={(wallet) => void enter(wallet)}
-          />
+          <section class="welcome">
+            <h1>Save together, and see every token of it.</h1>
+            <p>
+              Pools for one or for many, yield that anyone can recount on the chain, and a lottery beside
+              them. Sign in with a wallet: it costs nothing and sends nothing.
+            </p>
+            {config && <Wallets choices={choices} busy={busy} onChoice={enter} />}
+            {!config && !problem && (
+              <p class="muted" role="status">
+                Waiting for the service…
+              </p>
+            )}
+            {problem && <ProblemText problem={problem} />}
+            {config?.publicStatistics && <Visitor token={config.token} />}
+          </section>
         )}
       </main>
       <footer>
@@ -114,97 +115,83 @@ function App() {
   );
 }
 
-/** What stands between this page and the service. It goes on by itself. */
+/** What stands between this page and the service. The page continues automatically. */
 function Connection() {
   const { unreachable, pausedUntil } = useConnection(client);
-  const text = pausedUntil
-    ? `Too many requests. The page goes on at ${new Date(pausedUntil).toLocaleTimeString()}.`
-    : unreachable
-      ? 'The service does not answer. The page goes on by itself as soon as it does.'
-      : undefined;
   return (
     <div role="status" class="connection">
-      {text && <p class="problem">{text}</p>}
+      {pausedUntil ? (
+        <p class="problem">
+          Too many requests. The page goes on at {new Date(pausedUntil).toLocaleTimeString()}.
+        </p>
+      ) : (
+        unreachable && (
+          <p class="problem">The service does not answer. The page goes on by itself as soon as it does.</p>
+        )
+      )}
     </div>
   );
 }
 
-function Welcome({
-  config,
-  choices,
-  busy,
-  problem,
-  enter,
-}: {
-  config: ReadyConfig | undefined;
+function Wallets(props: {
   choices: readonly WalletChoice[];
   busy: string | undefined;
-  problem: Problem | undefined;
-  enter: (wallet: WalletChoice) => void;
+  onChoice: (wallet: WalletChoice) => void;
 }) {
+  const { choices, busy, onChoice } = props;
+  const isBuiltIn = ({ id }: WalletChoice): boolean => id === 'built-in';
+  const nameOf = (wallet: WalletChoice): string =>
+    isBuiltIn(wallet) ? 'Try without a wallet' : `Connect ${wallet.name}`;
   return (
-    <section class="welcome">
-      <h1>Save together, and see every token of it.</h1>
-      <p>
-        Pools for one or for many, yield that anyone can recount on the chain, and a lottery beside them. Sign
-        in with a wallet: it costs nothing and sends nothing.
-      </p>
-      {!config && !problem && (
-        <p class="muted" role="status">
-          Waiting for the service…
-        </p>
-      )}
-      {config && (
-        <div class="wallets">
-          {choices.map((wallet) => (
-            <button
-              key={wallet.id}
-              type="button"
-              class={wallet.id === 'built-in' && choices.length > 1 ? '' : 'main'}
-              disabled={busy !== undefined}
-              onClick={() => enter(wallet)}
-            >
-              {wallet.icon && <img src={wallet.icon} alt="" width="20" height="20" />}
-              {busy === wallet.id
-                ? 'Look at your wallet…'
-                : wallet.id === 'built-in'
-                  ? 'Try without a wallet'
-                  : `Connect ${wallet.name}`}
-            </button>
-          ))}
-        </div>
-      )}
-      {config && choices.every(({ id }) => id === 'built-in') && (
+    <>
+      <div class="wallets">
+        {choices.map((wallet) => (
+          <button
+            key={wallet.id}
+            type="button"
+            class={isBuiltIn(wallet) && choices.length > 1 ? '' : 'main'}
+            disabled={busy !== undefined}
+            onClick={() => onChoice(wallet)}
+          >
+            {wallet.icon && <img src={wallet.icon} alt="" width="20" height="20" />}
+            {busy === wallet.id ? 'Look at your wallet…' : nameOf(wallet)}
+          </button>
+        ))}
+      </div>
+      {choices.every(isBuiltIn) && (
         <p class="hint">
           No wallet was found in this browser.
           {choices.length > 0 && ' The local chain has an account with test tokens, whose key is public.'}
         </p>
       )}
-      {problem && <ProblemText problem={problem} />}
-      {config?.publicStatistics && <Visitor token={config.token} />}
-    </section>
+    </>
   );
 }
 
 /** What the service shows to everyone: totals, and the open draw. Only where its operator wants that. */
 function Visitor({ token }: { token: Token }) {
-  const [shown, show] = useState<Public>();
-  // Without it the page is still one to sign in on.
-  useEffect(() => void readPublic().then(show, () => undefined), []);
-  if (!shown) return null;
-  const { analytics, draw } = shown;
-  const paid = BigInt(analytics.totalDeposits) - BigInt(analytics.pendingDeposits);
-  const facts: [string, string][] = [
-    ['Paid into pools so far', withSymbol(paid, token)],
-    ['Pools', String(analytics.totalPools)],
-    ['Average APR', `${analytics.averageAPR} %`],
-  ];
-  if (draw)
-    facts.push(
-      ['Prize of the open draw', withSymbol(draw.prizePool, token)],
-      ['Chance of a ticket bought now', `1 in ${draw.totalTickets + 1}`],
-    );
-  return (
+  const [facts, setFacts] = useState<[string, string][]>([]);
+  useEffect(() => {
+    const read = async (): Promise<void> => {
+      const { analytics, draw } = await readPublic();
+      const paid = BigInt(analytics.totalDeposits) - BigInt(analytics.pendingDeposits);
+      const ofDraw: [string, string][] = draw
+        ? [
+            ['Prize of the open draw', withSymbol(draw.prizePool, token)],
+            ['Chance of a ticket bought now', `1 in ${draw.totalTickets + 1}`],
+          ]
+        : [];
+      setFacts([
+        ['Paid into pools so far', withSymbol(paid, token)],
+        ['Pools', String(analytics.totalPools)],
+        ['Average APR', `${analytics.averageAPR} %`],
+        ...ofDraw,
+      ]);
+    };
+    // Without it the page is still one to sign in on.
+    void read().catch(() => undefined);
+  }, []);
+  return facts.length === 0 ? null : (
     <dl class="facts" aria-label="The service in figures">
       <Facts facts={facts} />
     </dl>

@@ -1,33 +1,26 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
-import type { Problem } from './errors.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Problem, problemOf } from './errors.js';
 
 /** The browser's modal dialog: it keeps the focus, closes with Escape, and returns the focus. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
-  title: string;
-  onClose: () => void;
-  children: ComponentChildren;
-}) {
+export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const { title, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
+  const isShown = useRef(true);
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    return () => current?.close();
+    return () => {
+      // Its user has not closed it: something else is shown now.
+      isShown.current = false;
+      current?.close();
+    };
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => isShown.current && onClose()}>
       <div class="dialog-head">
         <h2 id="dialog-title">{title}</h2>
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Close the dialog"
-          onClick={() => dialog.current?.close()}
-        >
+        <button class="quiet" aria-label="Close the dialog" onClick={() => dialog.current?.close()}>
           ✕
         </button>
       </div>
@@ -42,28 +35,6 @@ export const ProblemText = ({ problem }: { problem: Problem }) => (
   </p>
 );
 
-const SIGNS = { waiting: '', active: '', done: '✓', failed: '!' } as const;
-const STATES = { waiting: 'to come', active: 'under way', done: 'done', failed: 'failed' } as const;
-
-export interface ShownStep {
-  label: string;
-  state: keyof typeof SIGNS;
-}
-
-export const Steps = ({ steps }: { steps: readonly ShownStep[] }) => (
-  <ol class="steps">
-    {steps.map(({ label, state }) => (
-      <li key={label} class={state}>
-        <span class="sign" aria-hidden="true">
-          {SIGNS[state]}
-        </span>
-        <span>{label}</span>
-        <span class="unseen">{STATES[state]}</span>
-      </li>
-    ))}
-  </ol>
-);
-
 /** @param kind its classes: "main" is what most people are about to do, "local" is offered on the local chain alone */
 export const Button = ({ text, kind, onClick }: { text: string; kind?: string; onClick: () => void }) => (
   <button type="button" class={kind} onClick={onClick}>
@@ -71,43 +42,77 @@ export const Button = ({ text, kind, onClick }: { text: string; kind?: string; o
   </button>
 );
 
-/** The end of a form that looks at the wallet before it is done. */
-export const Submit = ({ text, busy, problem }: { text: string; busy: boolean; problem?: Problem }) => (
-  <>
-    {problem && <ProblemText problem={problem} />}
-    <div class="actions">
-      <button type="submit" class="main" disabled={busy}>
-        {busy ? 'Looking at your wallet…' : text}
-      </button>
-    </div>
-  </>
-);
-
-/** Asks whether the user is sure. */
-export function Confirm(props: {
-  title: string;
-  says: string;
-  text: string;
-  onClose: () => void;
-  onSure: () => void;
-}) {
-  const { title, says, text, onClose, onSure } = props;
+/** A button that asks whether the user is sure. */
+export function SureButton(props: { text: string; title: string; says: string; onSure: () => void }) {
+  const { text, title, says, onSure } = props;
+  const [isAsked, ask] = useState(false);
   const sure = (): void => {
-    onClose();
+    ask(false);
     onSure();
   };
   return (
+    <>
+      <Button text={text} onClick={() => ask(true)} />
+      {isAsked && (
+        <Dialog title={title} onClose={() => ask(false)}>
+          <p>{says}</p>
+          <div class="actions">
+            <Button kind="main" text={text} onClick={sure} />
+            <Button text="Keep it" onClick={() => ask(false)} />
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** The button that ends a dialog. It has the focus once there is something to read. */
+export function EndButton({ ended, good, onClick }: { ended: boolean; good: boolean; onClick: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), [ended]);
+  return (
+    <button ref={button} type="button" class={good ? 'main' : ''} onClick={onClick}>
+      {good ? 'Done' : ended ? 'Close' : 'Go on in the background'}
+    </button>
+  );
+}
+
+/** Work that is no payment. */
+export interface Job {
+  title: string;
+  work: () => Promise<string>;
+}
+
+/** Does the work, and shows what came of it. Closed, it goes on in the background. */
+export function JobDialog({ job: { title, work }, onClose }: { job: Job; onClose: () => void }) {
+  const [{ result, problem }, end] = useState<{ result?: string; problem?: Problem }>({});
+  useEffect(() => {
+    work().then(
+      (text) => end({ result: text }),
+      (error: unknown) => end({ problem: problemOf(error) }),
+    );
+  }, []);
+  const ended = result !== undefined || problem !== undefined;
+  return (
     <Dialog title={title} onClose={onClose}>
-      <p>{says}</p>
+      <div aria-live="polite" class="status">
+        {!ended && <p class="loading">Under way…</p>}
+        {problem && <ProblemText problem={problem} />}
+        {result && <p class="result">{result}</p>}
+      </div>
       <div class="actions">
-        <Button kind="main" text={text} onClick={sure} />
-        <Button text="Keep it" onClick={onClose} />
+        <EndButton ended={ended} good={result !== undefined} onClick={onClose} />
       </div>
     </Dialog>
   );
 }
 
-/** @param facts name and value, and by which field tests find the value */
+export type Chip = readonly [text: string, kind: 'good' | 'warn' | ''];
+export const ChipText = ({ chip: [text, kind] }: { chip: Chip }) => (
+  <span class={`chip ${kind}`}>{text}</span>
+);
+
+/** Names and values of a `<dl>`, and by which field tests find a value. */
 export const Facts = ({ facts }: { facts: readonly (readonly [string, string, string?])[] }) =>
   facts.map(([name, value, field]) => (
     <div key={name}>

@@ -1,15 +1,8 @@
 import {
   type ClientConfig,
   type CurrentDraw,
-  type DrawEntry,
   type Payer,
   type PoolAnalytics,
-  type PoolItem,
-  type Position,
-  type Start,
-  type Transaction,
-  type UserAnalytics,
-  type Winner,
   ApiError,
   NATIVE_COIN,
   SavingsClient,
@@ -46,29 +39,16 @@ export type ReadyConfig = KnownConfig & { local?: LocalChain };
 export type Calls = ClientConfig['contractCalls'][string];
 
 /** The calls that the service builds for pools of a contract. One that is not read yet is taken for one of ours. */
-export const callsAt = ({ contractCalls }: Pick<ClientConfig, 'contractCalls'>, contract: string): Calls =>
+export const callsAt = ({ contractCalls }: ClientConfig, contract: string): Calls =>
   contractCalls[contract] ?? ['deposit', 'withdraw', 'claim', 'compounding'];
 
 /** Whether what was earned there is taken out with what earned it. */
 export const isVault = (calls: Calls): boolean => calls.includes('withdraw') && !calls.includes('claim');
 
 export interface Session {
+  /** In lower case, as the service writes addresses. */
   address: string;
-  wallet: WalletChoice;
   payer: Payer;
-}
-
-/** Everything that is shown about the user. */
-export interface Holdings {
-  analytics: UserAnalytics;
-  pools: readonly PoolItem[];
-  positions: ReadonlyMap<string, Position>;
-  transactions: readonly Transaction[];
-  draw: CurrentDraw | null;
-  entries: readonly DrawEntry[];
-  winners: readonly Winner[];
-  /** Tokens in the wallet; null if they cannot be read. */
-  inWallet: bigint | null;
 }
 
 export async function readyConfig(): Promise<ReadyConfig> {
@@ -85,7 +65,7 @@ async function withTools(config: KnownConfig): Promise<ReadyConfig> {
   return { ...config, local: new LocalChain(config as LocalConfig) };
 }
 
-/** The page says by `client.connection` what is the matter, and goes on by itself. */
+/** The page shows `client.connection` meanwhile, and continues automatically. */
 function unlessItPasses(error: unknown): undefined {
   if (isSavingsError(error) && error.code === 'no_answer') return;
   if (error instanceof ApiError && (error.status === 429 || error.status >= 500)) return;
@@ -94,19 +74,16 @@ function unlessItPasses(error: unknown): undefined {
 
 export async function signIn(wallet: WalletChoice): Promise<Session> {
   const payer = wallet.connect();
-  const { address } = await client.signIn(payer, {
-    renew: true,
-    statement: 'Sign in to pooled savings.',
-  });
+  const { address } = await client.signIn(payer, { renew: true, statement: 'Sign in to pooled savings.' });
   sessionStorage.setItem(WALLET_KEY, wallet.id);
-  return { address, wallet, payer };
+  return { address: address.toLowerCase(), payer };
 }
 
 /** Resumes this tab's session after the page was reloaded. The token says whose it is; the first read, if it holds. */
 export function resume(wallets: readonly WalletChoice[]): Session | undefined {
   const wallet = wallets.find(({ id }) => id === sessionStorage.getItem(WALLET_KEY));
   const { address } = client.session.state;
-  return wallet && address ? { address, wallet, payer: wallet.connect() } : undefined;
+  return wallet && address ? { address, payer: wallet.connect() } : undefined;
 }
 
 export async function signOut(): Promise<void> {
@@ -114,50 +91,25 @@ export async function signOut(): Promise<void> {
   await client.signOut();
 }
 
-export const holdingsOf = (
-  { analytics, pools, positions, transactions, draw, entries, winners }: Start,
-  inWallet: bigint | null,
-): Holdings => ({
-  analytics,
-  pools: pools.data,
-  positions: new Map(positions.data.map((each) => [each.poolId, each])),
-  transactions: transactions.data,
-  draw,
-  entries: entries.data,
-  winners: winners.data,
-  inWallet,
-});
-
 /** What every visitor may see, where the service shows it. */
-export interface Public {
-  analytics: PoolAnalytics;
-  draw: CurrentDraw | null;
-}
-
-export async function readPublic(): Promise<Public> {
+export async function readPublic(): Promise<{ analytics: PoolAnalytics; draw: CurrentDraw | null }> {
   const [{ data }, draw] = await Promise.all([
     client.api.GET('/analytics/pools'),
-    client.lottery.current().catch(noDraw),
+    // No draw may be open.
+    client.lottery.current().catch(() => null),
   ]);
   return { analytics: data!.data, draw };
 }
 
-function noDraw(error: unknown): null {
-  if (isSavingsError(error) && error.code === 'no_open_draw') return null;
-  throw error;
-}
-
-export async function walletBalance(payer: Payer, token: Token, address: string): Promise<bigint | null> {
+/** What the wallet has of the token; null if it cannot be read. */
+export async function walletBalance({ payer, address }: Session, token: Token): Promise<bigint | null> {
   const chain = createClient({ transport: custom(payer as never) });
-  try {
-    if (token.address === NATIVE_COIN) return await getBalance(chain, { address: address as Address });
-    return await readContract(chain, {
-      address: token.address as Address,
-      abi: erc20Abi,
-      functionName: 'balanceOf',
-      args: [address as Address],
-    });
-  } catch {
-    return null;
-  }
+  const account = address as Address;
+  const read =
+    token.address === NATIVE_COIN
+      ? getBalance(chain, { address: account })
+      : readContract(chain, {
+          ...{ address: token.address as Address, abi: erc20Abi, functionName: 'balanceOf', args: [account] },
+        });
+  return read.catch(() => null);
 }

@@ -19,21 +19,16 @@ interface Announcement extends Event {
  */
 export function discoverWallets(found: (wallets: WalletChoice[]) => void): () => void {
   const wallets = new Map<string, WalletChoice>();
-  const tell = (): void => {
-    const { ethereum } = window as { ethereum?: WalletProvider };
-    const only: WalletChoice[] = ethereum
-      ? [{ id: 'window.ethereum', name: 'Browser wallet', connect: () => ethereum }]
-      : [];
-    found(wallets.size > 0 ? [...wallets.values()] : only);
-  };
   const listen = (event: Event): void => {
     const { info, provider } = (event as Announcement).detail;
     const icon = info.icon.startsWith('data:image/') ? info.icon : undefined;
     wallets.set(info.rdns, { id: info.rdns, name: info.name, icon, connect: () => provider });
-    tell();
+    found([...wallets.values()]);
   };
   window.addEventListener('eip6963:announceProvider', listen);
   window.dispatchEvent(new Event('eip6963:requestProvider'));
-  tell();
+  const { ethereum } = window as { ethereum?: WalletProvider };
+  if (wallets.size === 0 && ethereum)
+    found([{ id: 'window.ethereum', name: 'Browser wallet', connect: () => ethereum }]);
   return () => window.removeEventListener('eip6963:announceProvider', listen);
 }

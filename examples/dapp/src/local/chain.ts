@@ -1,15 +1,13 @@
 import type { CurrentDraw, PoolItem } from '@pooled-savings/client';
 import {
-  type Abi,
   type Address,
   createWalletClient,
   defineChain,
-  encodeFunctionData,
   http,
   parseAbi,
   parseEther,
   publicActions,
-  toHex,
+  testActions,
 } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { Circle } from '../circle-texts.js';
@@ -21,12 +19,12 @@ import type { WalletChoice } from '../wallets.js';
  * What otherwise needs the contracts' owner or time to pass. On the chain of `npm start` it can be done at once, so
  * that yield, claims and draws can be tried within a minute.
  */
-const ABI: Abi = parseAbi([
+const ABI = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount)',
-  'function balanceOf(address owner) view returns (uint256)',
   'function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps)',
   'function openDraw(uint256 ticketPrice, uint64 drawTime)',
+  'function currentDraw() view returns (uint64)',
   'function fundPrize(uint64 drawId, uint256 amount)',
   'function closeDraw(uint64 drawId)',
   'function completeDraw(uint64 drawId)',
@@ -42,7 +40,7 @@ const YIELD_BASIS_POINTS = 525;
 const DRAW_SECONDS = 60;
 const PRIZE = parseEther('25');
 const TICKET_PRICE = parseEther('1');
-/** Steps in which the chain goes forward to the end of a round. */
+/** Steps in which the chain goes forward to a time. */
 const STEPS = 4;
 const NO_REFERENCE = `0x${'0'.repeat(32)}`;
 
@@ -50,41 +48,39 @@ const NO_REFERENCE = `0x${'0'.repeat(32)}`;
  * Keys that every development chain funds. They are public and worth nothing elsewhere. The first owns the contracts of
  * the local chain; the second is for trying things out; the others are people to share a circle with.
  */
-const KEYS = {
-  keeper: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
-  saver: '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
-  first: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
-  second: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-} as const;
+const KEEPER = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+const SAVER = '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a';
+const OTHERS = [
+  '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+] as const;
 
-const localWallet = (name: keyof typeof KEYS, rpcUrl: string, chainId: number) =>
-  createWalletClient({
-    account: privateKeyToAccount(KEYS[name]),
-    chain: defineChain({
-      id: chainId,
-      name: 'Local chain',
-      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-      rpcUrls: { default: { http: [rpcUrl] } },
-    }),
+const localWallet = (key: `0x${string}`, { rpcUrl, chainId: id }: LocalConfig) => {
+  const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 };
+  const rpcUrls = { default: { http: [rpcUrl] } };
+  return createWalletClient({
+    account: privateKeyToAccount(key),
+    chain: defineChain({ id, name: 'Local chain', nativeCurrency, rpcUrls }),
     transport: http(rpcUrl),
   });
+};
 
 export class LocalChain {
   /** For trying the page without a wallet. */
   readonly wallet: WalletChoice = {
     id: 'built-in',
     name: 'Test wallet of the local chain',
-    connect: () => localWallet('saver', this.config.rpcUrl, this.config.chainId),
+    connect: () => localWallet(SAVER, this.config),
   };
   private readonly keeper;
   private readonly savers;
   private readonly token: Address;
 
   constructor(private readonly config: LocalConfig) {
-    this.keeper = localWallet('keeper', config.rpcUrl, config.chainId).extend(publicActions);
-    this.savers = (['first', 'second'] as const).map((name) =>
-      localWallet(name, config.rpcUrl, config.chainId).extend(publicActions),
-    );
+    this.keeper = localWallet(KEEPER, config)
+      .extend(publicActions)
+      .extend(testActions({ mode: 'anvil' }));
+    this.savers = OTHERS.map((key) => localWallet(key, config));
     this.token = config.token.address as Address;
     void this.now().then(setChainTime, () => undefined);
   }
@@ -116,22 +112,19 @@ export class LocalChain {
     }
   }
 
-  /**
-   * Moves the chain to a time. A jump of the clock would be permanent; so the clock has caught up after as long.
-   * @returns the time of the newest block, in seconds
-   */
-  async passTo(time: string): Promise<bigint> {
+  /** Moves the chain to a time, by blocks so far apart: a jump of its clock would be permanent. */
+  async passTo(time: string): Promise<void> {
     const missing = Math.ceil(Date.parse(time) / 1000) - Number(await this.now());
-    if (missing > 0) await this.mine(Math.ceil(missing / STEPS), STEPS);
-    return this.now();
+    if (missing > 0) await this.mine(STEPS, Math.ceil(missing / STEPS));
+    setChainTime(await this.now());
   }
 
   /** Gives the account tokens, and ether for fees. */
   async fund(account: string): Promise<void> {
-    await this.call(this.token, 'mint', [account, GIFT]);
     const address = account as Address;
+    await this.call(this.token, 'mint', [address, GIFT]);
     if ((await this.keeper.getBalance({ address })) < ETHER / 10n)
-      await this.rpc('anvil_setBalance', address, toHex(ETHER));
+      await this.keeper.setBalance({ address, value: ETHER });
   }
 
   /** Adds yield of five percent of the pool's money. */
@@ -154,9 +147,7 @@ export class LocalChain {
     const { timestamp } = await this.keeper.getBlock({ blockTag: 'pending' });
     await this.call(lottery, 'openDraw', [TICKET_PRICE, timestamp + BigInt(DRAW_SECONDS)]);
     const current = await this.keeper.readContract({
-      address: lottery,
-      abi: parseAbi(['function currentDraw() view returns (uint64)']),
-      functionName: 'currentDraw',
+      ...{ address: lottery, abi: ABI, functionName: 'currentDraw' },
     });
     await this.pay(lottery, PRIZE);
     await this.call(lottery, 'fundPrize', [current, PRIZE]);
@@ -165,19 +156,10 @@ export class LocalChain {
   /** Moves the chain to the draw's time, closes the draw and picks the winner, who can then take the prize. */
   async endDraw({ drawId, drawTime, contract }: CurrentDraw): Promise<void> {
     const lottery = contract as Address;
-    const id = BigInt(drawId);
-    // Mine blocks one second apart. A jump of the clock would be permanent.
-    await this.rpc('anvil_setBlockTimestampInterval', 1);
-    try {
-      const { timestamp } = await this.keeper.getBlock();
-      const missing = Math.ceil(Date.parse(drawTime) / 1000) - Number(timestamp);
-      if (missing > 0) await this.rpc('anvil_mine', toHex(missing));
-      await this.call(lottery, 'closeDraw', [id]);
-      await this.rpc('anvil_mine', toHex(2));
-      await this.call(lottery, 'completeDraw', [id]);
-    } finally {
-      await this.rpc('anvil_removeBlockTimestampInterval');
-    }
+    await this.passTo(drawTime);
+    await this.call(lottery, 'closeDraw', [BigInt(drawId)]);
+    await this.mine(2, 1);
+    await this.call(lottery, 'completeDraw', [BigInt(drawId)]);
   }
 
   private async pay(contract: Address, amount: bigint): Promise<void> {
@@ -189,13 +171,12 @@ export class LocalChain {
     return (await this.keeper.getBlock()).timestamp;
   }
 
-  /** Mines blocks so many seconds apart. */
-  private async mine(seconds: number, blocks: number): Promise<void> {
-    await this.rpc('anvil_setBlockTimestampInterval', seconds);
+  private async mine(blocks: number, interval: number): Promise<void> {
+    await this.keeper.setBlockTimestampInterval({ interval });
     try {
-      await this.rpc('anvil_mine', toHex(blocks));
+      await this.keeper.mine({ blocks });
     } finally {
-      await this.rpc('anvil_removeBlockTimestampInterval');
+      await this.keeper.removeBlockTimestampInterval();
     }
   }
 
@@ -203,19 +184,12 @@ export class LocalChain {
     address: Address,
     functionName: string,
     args: readonly unknown[],
-    by = this.keeper,
+    by: ReturnType<typeof localWallet> = this.keeper,
   ): Promise<void> {
-    const data = encodeFunctionData({ abi: ABI, functionName, args });
-    const hash = await by.sendTransaction({ to: address, data });
-    const receipt = await this.keeper.waitForTransactionReceipt({
-      hash,
-      pollingInterval: 100,
-      checkReplacement: false,
+    const hash = await by.writeContract({ address, abi: ABI, functionName, args });
+    const { status } = await this.keeper.waitForTransactionReceipt({
+      ...{ hash, pollingInterval: 100, checkReplacement: false },
     });
-    if (receipt.status !== 'success') throw new Error(`${functionName} was reverted`);
-  }
-
-  private rpc(method: string, ...params: unknown[]): Promise<unknown> {
-    return this.keeper.request({ method, params } as never);
+    if (status !== 'success') throw new Error(`${functionName} was reverted`);
   }
 }

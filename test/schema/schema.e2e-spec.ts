@@ -594,7 +594,6 @@ describe('a hot statement reads few rows, by index', () => {
       webhook: "md5('webhook30004')::uuid",
       url: 'https://example.org',
       error: null,
-      slow: false,
     }),
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),

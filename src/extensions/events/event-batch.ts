@@ -5,11 +5,6 @@ import { audienceOf } from './readers.sql';
 /** By pool: which of the listening addresses may read its events. */
 export type Readers = Map<string, Set<string>>;
 
-interface Numbered {
-  readonly event: LedgerEvent;
-  readonly place: number;
-}
-
 /** Events as they are sent: each is written out once, whatever number of streams gets it. */
 const texts = new WeakMap<LedgerEvent, string>();
 
@@ -23,38 +18,37 @@ function textOf(event: LedgerEvent): string {
 
 /** Events that were read together, by who may read them, so that a stream costs as much as it has events to get. */
 export class EventBatch {
-  private readonly forAll: Numbered[] = [];
-  private readonly byAddress = new Map<string, Numbered[]>();
+  private readonly forAll: LedgerEvent[] = [];
+  private readonly byAddress = new Map<string, LedgerEvent[]>();
 
   constructor(events: LedgerEvent[], readers: Readers) {
-    for (const [place, event] of events.entries()) this.add({ event, place }, readers);
+    for (const event of events) {
+      const { isForAll, pool, account } = audienceOf(event);
+      const addresses = new Set(pool ? readers.get(pool) : undefined);
+      if (account) addresses.add(account);
+      if (isForAll) this.forAll.push(event);
+      else
+        for (const address of addresses) {
+          const own = this.byAddress.get(address);
+          if (own) own.push(event);
+          else this.byAddress.set(address, [event]);
+        }
+    }
   }
 
   /** What an address may read of the events after a cursor, but for those of some rows, as text of the stream. */
   textFor(address: string, topics: ReadonlySet<Topic>, after: string, without?: ReadonlySet<string>): string {
     let text = '';
-    for (const { event } of this.eventsFor(address))
+    for (const event of this.eventsFor(address))
       if (event.id > after && topics.has(event.topic) && !without?.has(rowOf(event.id)))
         text += textOf(event);
     return text;
   }
 
-  private eventsFor(address: string): Numbered[] {
+  private eventsFor(address: string): LedgerEvent[] {
     const own = this.byAddress.get(address);
     if (!own) return this.forAll;
     if (this.forAll.length === 0) return own;
-    return [...this.forAll, ...own].sort((a, b) => a.place - b.place);
-  }
-
-  private add(numbered: Numbered, readers: Readers): void {
-    const { isForAll, pool, account } = audienceOf(numbered.event);
-    if (isForAll) return void this.forAll.push(numbered);
-    const addresses = new Set(pool ? readers.get(pool) : undefined);
-    if (account) addresses.add(account);
-    for (const address of addresses) {
-      const own = this.byAddress.get(address);
-      if (own) own.push(numbered);
-      else this.byAddress.set(address, [numbered]);
-    }
+    return [...this.forAll, ...own].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
@@ -170,15 +169,13 @@ function readBeginning(answer: IncomingMessage, done: (text: string) => void): v
   answer.on('error', end).on('close', end);
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
 /**
  * Whether an answer repeats the challenge: as `{"challenge":"…"}` or the bare text. Nothing may stand beside it, since a
  * server that sends every request back has not been set up by anybody for this.
  */
 export function answersChallenge(answer: string, challenge: string): boolean {
   const text = answer.trim();
-  return timingSafeEqual(digest(text.startsWith('{') ? fieldOf(text) : text), digest(challenge));
+  return (text.startsWith('{') ? fieldOf(text) : text) === challenge;
 }
 
 function fieldOf(text: string): string {

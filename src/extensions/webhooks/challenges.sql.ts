@@ -51,13 +51,13 @@ export const CLAIM_CHALLENGES = statement<{ webhooks: string[] }, ClaimedChallen
 
 /** Events come from now on, if the server has answered and the URL is still the same. */
 export const FINISH_CHALLENGE = statement<
-  { webhook: string; url: string; error: string | null; slow: boolean },
+  { webhook: string; url: string; error: string | null },
   { status: string }
 >(
   'finish_webhook_challenge',
-  { webhook: 'uuid', url: 'text', error: 'text', slow: 'boolean' },
+  { webhook: 'uuid', url: 'text', error: 'text' },
   `
-    UPDATE webhooks SET last_error = :error, is_slow = :slow,
+    UPDATE webhooks SET last_error = :error,
       status = CASE WHEN :error IS NULL THEN 'ACTIVE' ELSE status END,
       retry_at = CASE WHEN :error IS NULL THEN '-infinity' ELSE retry_at END,
       first_event = CASE WHEN :error IS NULL THEN ${PRESENT} ELSE first_event END

@@ -155,16 +155,14 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async challenge(asked: DueWebhook, claimed: ClaimedChallenge): Promise<void> {
     const { webhook, url } = claimed;
-    const began = performance.now();
     const challenge = randomBytes(32).toString('base64url');
     const id = uuidv7();
     const message = messageOf(claimed, id, challengeOf(id, challenge));
     const { error } = await this.client.post(message, this.stop.signal, challenge);
-    const slow = performance.now() - began > SLOW_MS;
     if (error !== null && this.stop.signal.aborted) return;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
     if (error === null) this.slots.answered(asked);
-    await this.database.write(FINISH_CHALLENGE, { webhook, url, error, slow });
+    await this.database.write(FINISH_CHALLENGE, { webhook, url, error });
   }
 }
 

@@ -11,7 +11,7 @@ import { Sessions } from '#features/access/sessions';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
 import { newSecret } from '#extensions/receivers/signature';
-import { type Target, requireTarget, targetOf } from '#extensions/receivers/webhook-target';
+import { requireTarget } from '#extensions/receivers/webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
@@ -142,7 +142,7 @@ export class WebhooksService {
     const target = request.url == null ? undefined : requireTarget(request.url, this.environment);
     const item = await this.change(session, text, async (webhook, manager) => {
       const { id, status } = webhook;
-      const isMoved = target !== undefined && !this.leadsTo(webhook, target);
+      const isMoved = target !== undefined && target.url !== webhook.url;
       const isEnabled = request.enabled ?? status !== 'DISABLED';
       if (request.topics !== undefined) await manager.update(Webhook, id, { topics: request.topics });
       if (isMoved) await manager.update(Webhook, id, target);
@@ -216,11 +216,7 @@ export class WebhooksService {
     return this.transactions.write(async (manager) => {
       const select = { id: true, url: true } as const;
       const found = await manager.find(Webhook, { select, where: { userId }, order: { id: 'DESC' } });
-      if (end && found.length > 0)
-        await manager.delete(
-          Webhook,
-          found.map(({ id }) => id),
-        );
+      if (end) await manager.delete(Webhook, { userId });
       return found;
     });
   }
@@ -289,11 +285,5 @@ export class WebhooksService {
       if (!webhook) throw notFound();
       return work(webhook, manager);
     });
-  }
-
-  /** Also if its URL was stored in another form. */
-  private leadsTo({ url }: Webhook, target: Target): boolean {
-    const present = targetOf(url, this.environment);
-    return url === target.url || (typeof present === 'object' && present.url === target.url);
   }
 }

@@ -5,8 +5,6 @@ import { AUDIENCES, type LedgerEvent, subjectOf } from './ledger-event';
 export const REST_MS = 5000;
 /** If the event is still there after this time, no process of a newer version is running. */
 const GIVE_UP_MS = 3_600_000;
-/** A reader that has not met an event for this time is long past it: a newer version took it. */
-const FORGET_MS = 2 * GIVE_UP_MS;
 
 /**
  * Keeps a reader of the outbox from passing events whose topic this version does not know. While replicas are replaced
@@ -16,8 +14,8 @@ const FORGET_MS = 2 * GIVE_UP_MS;
 export class UnknownTopics {
   private readonly told = new Set<string>();
   private readonly givenUp = new Set<string>();
-  /** By the event's id: when the reader met it first and last. */
-  private readonly met = new Map<string, { first: number; last: number }>();
+  /** The event before which the reader stands, and since when. */
+  private stop?: { id: string; since: number };
   private restsUntil = -Infinity;
 
   constructor(
@@ -40,10 +38,8 @@ export class UnknownTopics {
     const topic: string = subjectOf(event);
     if (Object.hasOwn(AUDIENCES, topic) || this.givenUp.has(topic)) return true;
     const now = performance.now();
-    for (const [id, { last }] of this.met) if (last < now - FORGET_MS) this.met.delete(id);
-    const { first } = this.met.get(event.id) ?? { first: now };
-    this.met.set(event.id, { first, last: now });
-    if (now - first >= GIVE_UP_MS) {
+    if (this.stop?.id !== event.id) this.stop = { id: event.id, since: now };
+    if (now - this.stop.since >= GIVE_UP_MS) {
       this.givenUp.add(topic);
       this.logger.error(
         `${this.reader} passes "${topic}" from now on: event ${event.id} was unclaimed for an hour`,

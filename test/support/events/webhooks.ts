@@ -105,7 +105,7 @@ export const verified = (app: TestApp, id: string): Promise<unknown> =>
 /** As if it had answered, where nobody listens. */
 export async function verify(app: TestApp, id: string): Promise<void> {
   const [{ url }] = await app.sql<{ url: string }>('SELECT url FROM webhooks WHERE id = $1', [id]);
-  const challenge = { webhook: id, url, error: null, slow: false };
+  const challenge = { webhook: id, url, error: null };
   await app.nest.get(Database).write(FINISH_CHALLENGE, challenge);
 }
 

@@ -51,17 +51,6 @@ export class ConsumerMetrics {
   ) {}
 }
 
-class EventsFailed extends Error {
-  constructor(
-    readonly events: LedgerEvent[],
-    /** The place behind them. */
-    readonly end: OutboxCursor,
-    override readonly cause: unknown,
-  ) {
-    super('the handler failed');
-  }
-}
-
 /**
  * Passes a handler the events that its consumer has not handled, while this process holds the consumer. Progress is
  * stored from time to time.
@@ -77,6 +66,9 @@ export class Delivery {
   private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
   private heldSince = 0;
   private lost = false;
+  /** Seconds until the consumer is taken again. */
+  private wait = 0;
+  private failingSeconds = 0;
 
   constructor(
     readonly handler: EventHandler,
@@ -108,6 +100,11 @@ export class Delivery {
    */
   async run(): Promise<boolean> {
     this.busy = true;
+    // If an extension fails, the next one may still be in time.
+    const holding = new Loop(
+      () => this.prolong(),
+      () => PROLONG_MS,
+    );
     try {
       const name = this.handler.consumer;
       this.holder = randomUUID();
@@ -117,34 +114,22 @@ export class Delivery {
       if (!row) return false;
       const { xid, position, item, suspects, failures, failingSeconds, missed, askedAgain } = row;
       this.state = { xid, position: Number(position), item, suspects, failures };
+      this.failingSeconds = failingSeconds;
       this.lost = false;
+      this.wait = 0;
       if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
-      return await this.deliver(askedAgain, failingSeconds);
+      holding.start();
+      const more = await (askedAgain ? this.handleAgain() : this.handleRows());
+      await holding.stop();
+      await this.move(0, this.wait);
+      return more && !this.stopping;
     } finally {
+      await holding.stop();
       this.busy = false;
     }
   }
 
-  private async deliver(askedAgain: boolean, failingSeconds: number): Promise<boolean> {
-    // If an extension fails, the next one may still be in time.
-    const holding = new Loop(
-      () => this.prolong(),
-      () => PROLONG_MS,
-    );
-    holding.start();
-    const handled = askedAgain ? this.handleAgain() : this.handleRows();
-    try {
-      const found = await handled.finally(() => holding.stop());
-      await this.move(0, 0);
-      return found && !this.stopping;
-    } catch (error) {
-      if (!(error instanceof EventsFailed)) throw error;
-      await this.fail(error, failingSeconds);
-      return false;
-    }
-  }
-
-  private async fail({ events, end, cause }: EventsFailed, failingSeconds: number): Promise<void> {
+  private async fail(events: LedgerEvent[], end: OutboxCursor, cause: unknown): Promise<void> {
     const { consumer, setsAside } = this.handler;
     const suspects = events.length;
     this.size = Math.ceil(suspects / 2);
@@ -152,7 +137,7 @@ export class Delivery {
     const failures = suspects > 1 ? 0 : this.state.failures + 1;
     const isEnough =
       failures >= SetAsideRule.tries &&
-      (!isUnavailable(cause) || failingSeconds >= SetAsideRule.unavailableSeconds);
+      (!isUnavailable(cause) || this.failingSeconds >= SetAsideRule.unavailableSeconds);
     const [event] = events;
     if (setsAside && isEnough) {
       this.advance(end, 1);
@@ -161,16 +146,15 @@ export class Delivery {
       if (isStored) this.reportSetAside(event, cause);
       return;
     }
-    const wait =
-      Math.min(FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), 20), LONGEST_WAIT_MS) / 1000;
+    const doubled = Math.min(Math.max(0, failures - 1), 20);
+    this.wait = Math.min(FIRST_WAIT_MS * 2 ** doubled, LONGEST_WAIT_MS) / 1000;
     this.metrics.failures.inc({ consumer });
     const what = suspects > 1 ? `${suspects} events from ${event.id} on` : `event ${event.id}`;
     this.logger.error(
-      `${consumer} failed with ${what}; retrying ${suspects > 1 ? 'half of them ' : ''}in ${wait} s`,
+      `${consumer} failed with ${what}; retrying ${suspects > 1 ? 'half of them ' : ''}in ${this.wait} s`,
       cause,
     );
     this.state = { ...this.state, suspects, failures };
-    await this.move(0, wait);
   }
 
   private reportSetAside({ id }: LedgerEvent, cause: unknown): void {
@@ -202,10 +186,12 @@ export class Delivery {
       const { suspects } = this.state;
       const next = wanted.splice(0, suspects > 0 ? Math.ceil(suspects / 2) : this.size);
       const place = { xid, position, item: next.at(-1)! + 1 };
-      await this.handle(
-        next.map((n) => events[n]),
-        place,
-      );
+      const given = next.map((n) => events[n]);
+      const failure = await this.failureOf(given);
+      if (failure) {
+        await this.fail(given, place, failure.cause);
+        return false;
+      }
       this.advance(place, next.length);
       if (this.state.suspects === 0)
         this.size = Math.min(this.handler.most, 2 * Math.max(this.size, next.length));
@@ -214,32 +200,26 @@ export class Delivery {
     return end === count;
   }
 
-  private async handle(events: LedgerEvent[], end: OutboxCursor): Promise<void> {
-    try {
-      await this.handler.handle(events);
-    } catch (error) {
-      throw new EventsFailed(events, end, error);
-    }
-  }
-
   /** Handles events that were set aside and that an operator wants handled again, each alone, before what is new. */
   private async handleAgain(): Promise<boolean> {
     const name = this.handler.consumer;
     for (const { event } of await this.database.readAll(ASKED_AGAIN, { name, most: AGAIN })) {
       if (this.mustStop) break;
-      const error = await this.failureOf(event);
+      const failure = await this.failureOf([event]);
+      if (failure) this.reportSetAside(event, failure.cause);
+      const error = failure ? reasonOf(failure.cause) : null;
       await this.database.write(TRIED_AGAIN, { name, id: event.id, error });
     }
     return true;
   }
 
-  private async failureOf(event: LedgerEvent): Promise<string | null> {
+  /** Passes events to the handler. @returns undefined if it has handled them */
+  private async failureOf(events: LedgerEvent[]): Promise<{ cause: unknown } | undefined> {
     try {
-      await this.handler.handle([event]);
-      return null;
-    } catch (error) {
-      this.reportSetAside(event, error);
-      return reasonOf(error);
+      await this.handler.handle(events);
+      return undefined;
+    } catch (cause) {
+      return { cause };
     }
   }
 

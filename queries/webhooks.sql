@@ -12,13 +12,13 @@ PREPARE claim_webhook_challenges AS
 ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets;
 
 -- src/extensions/webhooks/challenges.sql.ts
--- $1 error text, $2 slow boolean, $3 webhook uuid, $4 url text
+-- $1 error text, $2 webhook uuid, $3 url text
 PREPARE finish_webhook_challenge AS
-UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean),
+UPDATE webhooks SET last_error = ($1::text),
   status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
   retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
   first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
-WHERE id = ($3::uuid) AND url = ($4::text) AND status = 'UNVERIFIED'
+WHERE id = ($2::uuid) AND url = ($3::text) AND status = 'UNVERIFIED'
 RETURNING status;
 
 -- src/extensions/webhooks/deliveries.sql.ts

@@ -86,6 +86,7 @@ async function fill(client: Client, events: number): Promise<void> {
           poolId: null,
           poolName: null,
           fee: null,
+          remaining: null,
           drawId: null,
           account: null,
           aprBps: null,

@@ -1,5 +1,5 @@
 import { MetadataScanner } from '@nestjs/core';
-import { type AbiEvent, type AbiFunction, type Hex, toEventSelector, zeroAddress } from 'viem';
+import { type Abi, type AbiEvent, type AbiFunction, type Hex, toEventSelector, zeroAddress } from 'viem';
 import { ADDRESS } from '#values/rules';
 import type { Happening } from '#ledger/adapters/happening';
 import { type CallValues, encodeCall, readCall, readView } from '#ledger/adapters/own-call';
@@ -33,6 +33,8 @@ export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 't
   verifiedAs: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;
+  /** Items of its ABI. */
+  errors: Extract<Abi[number], { type: 'error' }>[];
   /** By first topic. */
   events: ReadonlyMap<string, AdaptedEvent>;
 }
@@ -77,7 +79,8 @@ export function adapterOf(instance: object): Adapter | undefined {
     throw new Error(`${className}: token: ${token} has parameters`);
   const verifiedAs = readerOf(instance) ?? `class ${className}`;
   const isNumbered = numberedBy !== undefined;
-  return { className, verifiedAs, name, types, token, views, calls, poolsBy, isNumbered, events };
+  const errors = abi.filter((item) => item.type === 'error');
+  return { className, verifiedAs, name, types, token, views, calls, poolsBy, isNumbered, errors, events };
 }
 
 function requireCoin({ symbol, decimals }: NativeCoin, className: string): void {

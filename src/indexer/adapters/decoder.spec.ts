@@ -83,6 +83,7 @@ describe('the reference adapter', () => {
           ...expected(log),
           poolName: null,
           fee: null,
+          remaining: null,
           shares: null,
           blockNumber: 16,
           logIndex: 3,

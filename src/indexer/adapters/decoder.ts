@@ -25,12 +25,15 @@ const digits = (id: string): string => id.slice(2);
 type Fields = Partial<
   Record<'poolId' | 'poolAccount' | 'holder' | 'ref' | 'account', string> &
     Record<'poolNumber' | 'drawId' | 'amount' | 'fee' | 'drawTime', bigint> &
-    Record<'circleId' | 'collateral' | 'time' | 'shares', bigint> &
+    Record<'circleId' | 'collateral' | 'time' | 'shares' | 'remaining', bigint> &
     Record<'aprBps' | 'period' | 'place', number> & { isContract: true }
 > & { kind: Kind };
 
 /** The most digits that the columns of `chain_events` take. */
-const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78, fee: 78, shares: 78 };
+const MOST_DIGITS = {
+  ...{ drawId: 20, circleId: 20 },
+  ...{ amount: 78, collateral: 78, fee: 78, remaining: 78, shares: 78 },
+};
 /** Anyone can move nothing, for anyone. Who joins a circle without collateral is a member nonetheless. */
 const isNothing = ({ kind, amount, circleId }: Fields): boolean =>
   MONEY_KINDS.includes(kind) && amount === 0n && circleId === undefined;
@@ -115,7 +118,7 @@ function eventOf(
   fields: Fields,
   poolsBy: PoolsBy,
 ): ChainEvent {
-  const { kind, poolId, ref, drawId, account, amount, fee, circleId, collateral, shares } = fields;
+  const { kind, poolId, ref, drawId, account, amount, fee, remaining, circleId, collateral, shares } = fields;
   const ends = fields.drawTime ?? fields.time;
   const poolName = NAMES[poolsBy](fields, contract);
   const own = poolId === undefined ? null : digits(poolId);
@@ -135,6 +138,7 @@ function eventOf(
     account: account ?? null,
     amount: amount === undefined ? null : amount.toString(),
     fee: fee === undefined ? null : fee.toString(),
+    remaining: remaining === undefined ? null : remaining.toString(),
     aprBps: numberOf(fields.aprBps),
     drawTime: ends === undefined ? null : Math.min(small(ends), LATEST_TIME_S),
     circleId: circleId === undefined ? null : circleId.toString(),
@@ -159,7 +163,7 @@ function checked(event: ChainEvent): ChainEvent {
     (poolName?.startsWith('0x')
       ? poolName.length === ADDRESS_LENGTH
       : isNumber(poolName, MOST_DIGITS.amount)) &&
-    (['drawId', 'circleId', 'amount', 'collateral', 'fee', 'shares'] as const).every((name) =>
+    (Object.keys(MOST_DIGITS) as (keyof typeof MOST_DIGITS)[]).every((name) =>
       isNumber(event[name], MOST_DIGITS[name]),
     );
   if (!fits)

@@ -68,6 +68,7 @@ export async function followContracts(
     wanted.map(({ address }) => adapterOf(address)?.views?.total),
     wanted.map(({ address }) => adapterOf(address)?.calls),
     wanted.map(({ address }) => adapterOf(address)?.views?.price),
+    wanted.map(({ address }) => JSON.stringify(adapterOf(address)?.errors ?? [])),
   ];
   await transaction(client, async () => {
     await client.query(WAIT_FOR_POOLS);
@@ -96,8 +97,9 @@ const REPLACE = `
   wanted AS MATERIALIZED (
     SELECT *
     FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[], $12::text[], $13::text[],
-      $14::text[], $15::jsonb[], $16::text[])
-      AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view, calls, price_view)
+      $14::text[], $15::jsonb[], $16::text[], $17::jsonb[])
+      AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view, calls, price_view,
+        errors)
     WHERE EXISTS (SELECT FROM led)
   ), begins AS MATERIALIZED (
     SELECT address, number, hash, time
@@ -115,14 +117,14 @@ const REPLACE = `
     ON CONFLICT DO NOTHING
   ), followed AS (
     INSERT INTO chain_contracts AS c (type, address, position, from_block, pools_by, numbered, adapter,
-      balance_view, total_view, calls, price_view, pool_id)
+      balance_view, total_view, calls, price_view, errors, pool_id)
     SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view,
-      calls, price_view, CASE pools_by WHEN 'contract' THEN ${ITS_POOL} END
+      calls, price_view, errors, CASE pools_by WHEN 'contract' THEN ${ITS_POOL} END
     FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
       pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
       balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls,
-      price_view = excluded.price_view,
+      price_view = excluded.price_view, errors = excluded.errors,
       pool_id = CASE WHEN excluded.pools_by = 'contract' THEN coalesce(excluded.pool_id, c.pool_id) END
   )
   SELECT EXISTS (SELECT FROM led) AS led`;

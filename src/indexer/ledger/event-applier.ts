@@ -4,6 +4,7 @@ import { circlesOf, makeCircles } from './circles';
 import { PoolNames } from './pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { movesMoney } from '#indexer/reading/money';
+import { withGains } from './gains';
 import { asMovements } from './holdings';
 import {
   type Announced,
@@ -104,8 +105,10 @@ export class EventApplier {
       items = inChainOrder([...items, ...earlier]);
       later = behind(items, last);
     }
-    const after = await this.write(items, pools, { ...rules, later }, tally);
-    const taken = later.size > 0 ? items.filter(({ event }) => !later.has(event)) : items;
+    const split = await withGains(this.client, items, pools, { ...rules, later });
+    tally.note('position', split.gains);
+    const after = await this.write(split.items, pools, { ...rules, later }, tally);
+    const taken = later.size > 0 ? split.items.filter(({ event }) => !later.has(event)) : split.items;
     tally.note('position', await applyToPositions(this.client, taken, after, reach));
     await tally.keep(this.client);
     return tally;

@@ -22,6 +22,7 @@ export interface EventRow {
   account: string | null;
   amount: string | null;
   fee: string | null;
+  remaining: string | null;
   apr_bps: string | null;
   draw_time: Date | null;
   circle_id: string | null;
@@ -54,6 +55,7 @@ export function keptItem(row: EventRow): Item {
     account: row.account,
     amount: row.amount,
     fee: row.fee,
+    remaining: row.remaining,
     aprBps: number(row.apr_bps),
     drawTime: row.draw_time && seconds(row.draw_time),
     circleId: row.circle_id,
@@ -69,7 +71,7 @@ export function keptItem(row: EventRow): Item {
 export async function updateKept(client: Client, decisions: Decision[]): Promise<void> {
   const events = decisions.map(({ event }) => event);
   await client.query(UPDATE_KEPT, [
-    ...columnsOf(events, 'blockNumber', 'logIndex'),
+    ...columnsOf(events, 'blockNumber', 'logIndex', 'kind', 'amount'),
     ...columnsOf(decisions, 'outcome', 'reason', 'transactionId'),
   ]);
 }

@@ -25,6 +25,7 @@ const COLUMNS: Column[] = [
   ['account', 'text', ({ event }) => event.account],
   ['amount', 'numeric', ({ event }) => event.amount],
   ['fee', 'numeric', ({ event }) => event.fee],
+  ['remaining', 'numeric', ({ event }) => event.remaining],
   ['apr_bps', 'bigint', ({ event }) => event.aprBps],
   ['draw_time', 'time', ({ event }) => event.drawTime],
   ['circle_id', 'numeric', ({ event }) => event.circleId],
@@ -157,11 +158,12 @@ export const CONFIRM_DEPOSITS = `
     AS m(id, amount, tx_hash, block_number, log_index, time)
   WHERE t.id = m.id`;
 
-/** Parameters: blocks, log indexes, outcomes, reasons, transaction ids. */
+/** Parameters: blocks, log indexes, kinds, amounts, outcomes, reasons, transaction ids. */
 export const UPDATE_KEPT = `
-  UPDATE chain_events e SET outcome = k.outcome, reason = k.reason, transaction_id = k.transaction_id
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::uuid[])
-    AS k(block_number, log_index, outcome, reason, transaction_id)
+  UPDATE chain_events e SET kind = k.kind, amount = k.amount, outcome = k.outcome, reason = k.reason,
+    transaction_id = k.transaction_id
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::numeric[], $5::text[], $6::text[], $7::uuid[])
+    AS k(block_number, log_index, kind, amount, outcome, reason, transaction_id)
   WHERE e.block_number = k.block_number AND e.log_index = k.log_index`;
 
 /** In seconds. Parameter: block number. */

@@ -153,6 +153,6 @@ export function withSecond({ second: also, ...first }: ChainEvent): ChainEvent[]
  * The second event of a log comes after all other events of its block. Of a vault it only takes out, so no balance is ever
  * too low for what comes before it.
  */
-function second(event: ChainEvent): ChainEvent {
+export function second(event: ChainEvent): ChainEvent {
   return { ...event, logIndex: event.logIndex + MAX_LOGS, seq: event.seq + MAX_LOGS };
 }

@@ -38,6 +38,8 @@ export interface ChainEvent {
   amount: string | null;
   /** What the contract kept beside the amount. */
   fee: string | null;
+  /** Of a withdrawal: what its account has in the pool after it, if the contract says so. */
+  remaining: string | null;
   aprBps: number | null;
   /** When something ends: a sale of tickets, the time for joining a circle, a round. */
   drawTime: number | null;

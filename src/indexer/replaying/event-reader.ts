@@ -36,9 +36,10 @@ export function storedItem([key, text, reason]: Row): StoredItem {
   const parts = text!.split(' ');
   const event: ChainEvent = {
     poolId: key.startsWith(NO_POOL) ? null : key,
-    // No rule depends on these two.
+    // No rule depends on these three.
     poolName: null,
     fee: null,
+    remaining: null,
     blockNumber: Number(parts[0]),
     logIndex: Number(parts[1]),
     time: Number(parts[2]),

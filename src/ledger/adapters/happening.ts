@@ -36,6 +36,14 @@ interface Charged {
   fee?: bigint;
 }
 
+interface Leaving {
+  /**
+   * What the account has in the pool after it, if the event says so: of what was paid out, only as much as leaves the
+   * position is a withdrawal, and the rest is yield.
+   */
+  remaining?: bigint;
+}
+
 interface InDraw {
   drawId: bigint;
 }
@@ -49,8 +57,11 @@ interface OfAccount extends InDraw {
 interface ToPools {
   /** Paid in, by the account. */
   Deposited: Movement & Referring;
-  /** Paid out to the account, of what was paid in. */
-  Withdrawn: Movement & Referring;
+  /**
+   * Paid out to the account, of what was paid in. What goes beyond that counts as yield, unless the contract numbers its
+   * events.
+   */
+  Withdrawn: Movement & Referring & Leaving;
   /** Paid out to the account, of what the pool has earned. */
   YieldClaimed: Movement & Referring & Charged;
   /** Earned by the pool, for all who have money in it; `aprBps` is the yearly rate, in hundredths of a percent. */

@@ -15,6 +15,7 @@ export const COLUMNS = [
   'account',
   'amount',
   'fee',
+  'remaining',
   'apr_bps',
   'draw_time',
   'circle_id',

@@ -11,7 +11,18 @@ export function decoderFor(contracts: readonly string[], adapter: object = new R
 }
 
 const FIELDS = [
-  ...(['poolId', 'poolName', 'ref', 'drawId', 'account', 'amount', 'fee', 'aprBps', 'drawTime'] as const),
+  ...([
+    'poolId',
+    'poolName',
+    'ref',
+    'drawId',
+    'account',
+    'amount',
+    'fee',
+    'remaining',
+    'aprBps',
+    'drawTime',
+  ] as const),
   ...(['circleId', 'collateral', 'shares', 'period', 'place'] as const),
 ];
 /** Of an event that says nothing. */

@@ -38,7 +38,7 @@ const DEADLINE = 110_000;
 
 const NONE = `0x${'0'.repeat(32)}`;
 const STATE = [
-  `SELECT block_number, log_index, tx_hash, contract, seq, kind, pool_id, pool_name, account, amount, fee, shares, outcome
+  `SELECT block_number, log_index, tx_hash, contract, seq, kind, pool_id, pool_name, account, amount, fee, remaining, shares, outcome
    FROM chain_events ORDER BY block_number, log_index`,
   `SELECT pool_id, type, account, amount, tx_hash, block_number, log_index FROM transactions WHERE status = 'CONFIRMED'
    ORDER BY block_number, log_index`,

@@ -14,6 +14,7 @@ contract Members {
     event Came(address indexed account, uint256 amount);
     event Left(address indexed account, uint256 amount, uint256 reward);
     event Kept(address indexed account, uint256 reward);
+    event Paid(address indexed account, uint256 amount, uint256 remaining);
 
     constructor(address token_) {
         token = token_;
@@ -27,6 +28,17 @@ contract Members {
     function takeOut(uint256 amount, uint256 reward) external {
         members[msg.sender].amount -= amount;
         emit Left(msg.sender, amount, reward);
+    }
+
+    function grow(uint256 earned) external {
+        members[msg.sender].amount += earned;
+    }
+
+    /// What a member earns without an event is paid out with the rest.
+    function pay(uint256 amount, uint256 earned) external {
+        members[msg.sender].amount += earned;
+        members[msg.sender].amount -= amount;
+        emit Paid(msg.sender, amount, members[msg.sender].amount);
     }
 
     function keep(uint256 reward) external {

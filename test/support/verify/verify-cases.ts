@@ -63,6 +63,7 @@ const CASES: Record<string, Record<string, Case>> = {
     account: [SOMEONE, undefined, TICKETS],
     amount: more('amount', undefined, TICKETS),
     fee: ['7', undefined, TICKETS],
+    remaining: ['7', undefined, TICKETS],
     apr_bps: more('apr_bps', undefined, 'apr_bps IS NOT NULL'),
     draw_time: [`draw_time + interval '1 second'`, undefined, 'draw_time IS NOT NULL'],
     circle_id: more('circle_id', undefined, CONTRIBUTED),

@@ -10,8 +10,7 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
     (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*,
-(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AS "isCurrent",
     c.circle_id AS "circleId", c.contribution::text, c.collateral::text,
     json_build_object('join', CASE WHEN m.account IS NULL THEN 'forbidden' WHEN m.joined_at IS NOT NULL THEN 'already_done'

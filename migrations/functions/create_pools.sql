@@ -52,6 +52,11 @@ DECLARE
 BEGIN
   -- The contracts do not change meanwhile: a new set waits for the pools that are being made, and finds them.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('followed contracts', 0));
+  -- The service builds no call that pays into them.
+  IF EXISTS (SELECT FROM chain_contracts_apart WHERE state = 'quarantined' AND address = ANY(NEW.contracts)) THEN
+    RAISE EXCEPTION 'the contract is quarantined'
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'pools_not_quarantined';
+  END IF;
   placed := EXISTS (SELECT FROM chain_contracts k
     WHERE k.pools_by IN ('account', 'contract') AND k.address = ANY(NEW.contracts));
   IF placed THEN PERFORM hold_places(NEW.owner_ids, NEW.contracts); END IF;

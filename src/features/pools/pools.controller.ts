@@ -61,6 +61,7 @@ export class PoolsController {
       413,
       415,
       422,
+      'chain_unknown',
     ],
   })
   create(

@@ -216,7 +216,7 @@ export class PoolsService {
 
   /**
    * @throws ApiError 401 when the user was deleted after the token was issued; 409 for a second pool at a contract that
-   * has one for each account, or is one
+   * has one for each account, or is one; 503 while the contract is quarantined
    */
   private async written<T>(writing: Promise<T>): Promise<T> {
     try {
@@ -225,6 +225,7 @@ export class PoolsService {
       const { constraint } = error as { constraint?: unknown };
       if (constraint === 'pools_owner_id_fkey') throw invalidToken('token_revoked');
       if (constraint === 'pools_one_in_place') throw namedError('pool_exists');
+      if (constraint === 'pools_not_quarantined') throw namedError('chain_unknown');
       throw error;
     }
   }

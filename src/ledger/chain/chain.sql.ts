@@ -45,10 +45,12 @@ export const hasOwnCalls = (contract: string): string =>
 /** SQL: the chain, as the indexer has read it: one row, or none yet. */
 export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId" FROM chain_facts)`;
 
+const isQuarantined = (contract: string): string =>
+  `EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = ${contract} AND a.state = 'quarantined')`;
+
 /** SQL: the token that the contract may be paid in; null until the indexer has read it, and while it is quarantined. */
 export const tokenOf = (contract: string): string => `
-  (SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract} AND NOT EXISTS (
-     SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined'))`;
+  (SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract} AND NOT ${isQuarantined('k.contract')})`;
 
 /**
  * SQL: the contracts that are not known to have the first token: those of other tokens, whose sums are separate, and
@@ -72,17 +74,20 @@ export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
 export const LAST_BLOCK = '(SELECT block_number AS number, block_time AS time FROM chain_cursor)';
 
 const REFERENCE_CALLS = ['deposit', 'withdraw', 'claim', 'compounding'] as const;
+/** Calls by which money comes into a pool. */
+const PAYING_IN = `'{deposit,join,contribute}'::text[]`;
 const CIRCLE_CALLS = ['open', 'join', 'contribute', 'payout', 'refund', 'endRound', 'cancel'] as const;
 /** The calls that the service may build for a pool: the last parts of /pools/:id/calls/… */
 export const POOL_CALLS = [...REFERENCE_CALLS, ...CIRCLE_CALLS] as const;
 export type PoolCall = (typeof POOL_CALLS)[number];
 const asJson = (calls: readonly PoolCall[]): string => `'${JSON.stringify(calls)}'::jsonb`;
-/** SQL: those for the pools of a contract. */
+/** SQL: those for the pools of contract `c`. Nothing is paid into one that is quarantined. */
 const CALLS = `
-  CASE WHEN circles THEN ${asJson(CIRCLE_CALLS)}
+  (CASE WHEN circles THEN ${asJson(CIRCLE_CALLS)}
     WHEN calls IS NOT NULL THEN
       (SELECT coalesce(jsonb_agg(c.name ORDER BY c.name), '[]') FROM jsonb_object_keys(calls) AS c(name))
-    WHEN pools_by <> 'reference' THEN '[]' ELSE ${asJson(REFERENCE_CALLS)} END`;
+    WHEN pools_by <> 'reference' THEN '[]' ELSE ${asJson(REFERENCE_CALLS)} END)
+  - CASE WHEN ${isQuarantined('c.address')} THEN ${PAYING_IN} ELSE '{}' END`;
 
 export const CHAIN_FACTS = statement<
   object,
@@ -102,7 +107,7 @@ export const CHAIN_FACTS = statement<
   `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
      (SELECT json_object_agg(type, minimum::text) FROM (
        SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums,
-     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts) c) AS calls,
+     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts c) c) AS calls,
      (SELECT json_agg(DISTINCT address ORDER BY address) FROM chain_contracts WHERE pools_by = 'account') AS "byAccount",
      (SELECT json_object_agg(contract, json_build_object('address', token, 'symbol', symbol, 'decimals', decimals))
        FROM chain_tokens) AS tokens

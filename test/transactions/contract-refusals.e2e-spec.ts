@@ -35,8 +35,8 @@ beforeAll(async () => {
   await app.start({ RPC_URL: node.url });
   user = await app.signIn();
   pool = (await app.createPool(user)).id as string;
-  await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, calls)
-    SELECT type, contract_address, 0, 0, '${JSON.stringify(CALLS)}' FROM pools`);
+  await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, calls, errors)
+    SELECT type, contract_address, 0, 0, '${JSON.stringify(CALLS)}', '${JSON.stringify(errors)}' FROM pools`);
   await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [TOKEN]);
   await app.sql(`INSERT INTO chain_tokens SELECT contract_address, $1, 'DAI', 18 FROM pools`, [TOKEN]);
   await app.sql(
@@ -76,7 +76,8 @@ describe('a call that the contract refuses', () => {
       { eth_simulateV1: simulated(PAUSED), eth_call: balance(5) },
       'deposit: EnforcedPause()',
     ],
-    ['withdraw?amount=5', { eth_call: reverted(FULL) }, `withdraw: error ${FULL.slice(0, 10)}`],
+    ['withdraw?amount=5', { eth_call: reverted(FULL) }, 'withdraw: Full(3)'],
+    ['withdraw?amount=5', { eth_call: reverted('0x12345678') }, 'withdraw: error 0x12345678'],
     ['claim', { eth_call: reverted('0x') }, 'claimYield: without a reason'],
   ])('is not built: %s', async (path, node, message) => {
     answers = { ...node, eth_blockNumber: head(12) };

@@ -117,6 +117,7 @@ it('names the topics of unread logs, and contracts whose events only an adapter 
     [POOLS_CONTRACT]: 'events complete by their numbers',
     [LOTTERY]:
       'events complete by their numbers; only class Clubs knows their meaning, which is not compared; ' +
+      'its draws are compared with stored events alone; ' +
       'no method reads its logs with the topics 0x77',
   });
 });

@@ -9,7 +9,9 @@ import {
   numberToHex,
   parseAbi,
 } from 'viem';
+import { Database } from '#platform/database/database';
 import { namedError } from '#platform/errors/errors';
+import { statement } from '#platform/postgres/statement';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { CallReverted, ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { EncodedCall } from './contract-calls';
@@ -24,6 +26,13 @@ const ERRORS: Abi = parseAbi([
   'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
 ]);
 
+/** Those of the contract's own, as its adapter has them. */
+const OWN_ERRORS = statement<{ contract: string }, { errors: Abi }>(
+  'own_errors',
+  { contract: 'text' },
+  'SELECT errors FROM chain_contracts WHERE address = :contract LIMIT 1',
+);
+
 /** Asks a node whether a contract takes calls. Where no node can tell, it is left to the contract. */
 @Injectable()
 export class Refusals {
@@ -31,7 +40,10 @@ export class Refusals {
   nodeMs = 1000;
   private restsUntil = 0;
 
-  constructor(@Optional() private readonly chain?: ChainRpc) {}
+  constructor(
+    private readonly database: Database,
+    @Optional() private readonly chain?: ChainRpc,
+  ) {}
 
   /**
    * @param block the ledger's: an older state of the node says nothing
@@ -41,18 +53,21 @@ export class Refusals {
   async refuse(from: string, calls: EncodedCall[], block: number, paid?: Paid): Promise<void> {
     if (!this.chain || performance.now() < this.restsUntil) return;
     const deadline = AbortSignal.timeout(this.nodeMs);
-    let message: string | undefined;
+    let refused: Refused | undefined;
     try {
       if (!(await refusalOf(this.chain, from, calls, 'latest', deadline))) return;
       const head = await this.chain.request('eth_blockNumber', [], deadline);
       if (!(Number(head) >= block)) return;
       if (paid && !(await has(this.chain, from, paid, head, deadline))) return;
-      message = await refusalOf(this.chain, from, calls, head, deadline);
+      refused = await refusalOf(this.chain, from, calls, head, deadline);
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof CallReverted)) throw error;
       if (deadline.aborted) this.restsUntil = performance.now() + REST_MS;
     }
-    if (message) throw namedError('contract_refuses', { details: [{ field: 'calls', message }] });
+    if (!refused) return;
+    const own = await this.database.read(OWN_ERRORS, { contract: refused.call.to });
+    const message = `${refused.call.name}: ${reasonOf(refused.data, [...ERRORS, ...(own?.errors ?? [])])}`;
+    throw namedError('contract_refuses', { details: [{ field: 'calls', message }] });
   }
 }
 
@@ -77,6 +92,12 @@ async function has(
   return typeof balance === 'string' && /^0x[0-9a-f]+$/i.test(balance) && BigInt(balance) >= amount;
 }
 
+interface Refused {
+  call: EncodedCall;
+  /** What the node says of it. */
+  data: unknown;
+}
+
 /** @returns which call is refused, and why; undefined if none is @throws ChainUnavailable or CallReverted if the node cannot tell */
 async function refusalOf(
   chain: ChainRpc,
@@ -84,7 +105,7 @@ async function refusalOf(
   calls: EncodedCall[],
   block: unknown,
   deadline: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Refused | undefined> {
   const sent = calls.map(({ to, data, value }) => ({ from, to, data, value: value && numberToHex(value) }));
   // Every node has eth_call, but only for a call that needs none before it.
   if (calls.length > 1) {
@@ -96,13 +117,13 @@ async function refusalOf(
     const results = (simulated as Partial<Simulated>[] | null)?.[0]?.calls;
     const at = Array.isArray(results) ? results.findIndex((result) => result?.status === '0x0') : -1;
     const refused = results?.[at];
-    return refused ? `${calls[at]?.name}: ${reasonOf(refused.error?.data ?? refused.returnData)}` : undefined;
+    return refused ? { call: calls[at], data: refused.error?.data ?? refused.returnData } : undefined;
   }
   try {
     await chain.request('eth_call', [sent[0], block], deadline);
     return undefined;
   } catch (error) {
-    if (error instanceof CallReverted) return `${calls[0].name}: ${reasonOf(error.data)}`;
+    if (error instanceof CallReverted) return { call: calls[0], data: error.data };
     throw error;
   }
 }
@@ -113,11 +134,11 @@ interface Simulated {
 }
 
 /** The text of a revert, or its error. */
-function reasonOf(text: unknown): string {
+function reasonOf(text: unknown, abi: Abi): string {
   // Nethermind writes "Reverted" before it.
   const [data] = /0x[0-9a-f]*/i.exec(typeof text === 'string' ? text : '') ?? ['0x'];
   try {
-    const { errorName, args = [] } = decodeErrorResult({ abi: ERRORS, data: data as Hex });
+    const { errorName, args = [] } = decodeErrorResult({ abi, data: data as Hex });
     return errorName === 'Error' ? String(args[0]) : `${errorName}(${args.join(', ')})`;
   } catch {
     return data.length < 10 ? 'without a reason' : `error ${data.slice(0, 10)}`;

@@ -20,6 +20,7 @@ const PROVEN_BLOCKS = `
 const NOTES = `
   SELECT address AS contract, max(concat(
     CASE WHEN adapter NOT IN ('ReferencePool', 'Vault') THEN '; only ' || adapter || ' knows their meaning, which is not compared' END,
+    CASE WHEN type = 'lottery' AND adapter <> 'ReferencePool' THEN '; its draws are compared with stored events alone' END,
     CASE WHEN unread_topics <> '{}' THEN '; no method reads its logs with the topics ' || array_to_string(unread_topics, ', ') END,
     CASE WHEN beyond > 0 THEN '; ' || beyond || CASE beyond WHEN 1000 THEN ' or more' ELSE '' END ||
       ' of its events pay out more than the ledger has of their pool: see set-aside' END

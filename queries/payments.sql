@@ -4,8 +4,7 @@
 -- $1 contract text, $2 drawId bigint, $3 caller text
 PREPARE draw_of_call AS
   SELECT chain.*,
-(SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = c.address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, c.address AS contract,
     (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = c.address) AS "hasOwnCalls", d.status, d.paid, CASE
   WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
   WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
@@ -23,8 +22,7 @@ PREPARE draw_of_call AS
 -- src/extensions/payments/calls.sql.ts
 PREPARE draw_to_call AS
   SELECT chain.*,
-(SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice",
+(SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice",
     (SELECT k.calls IS NOT NULL FROM chain_contracts k WHERE k.address = d.contract) AS "hasOwnCalls"
   FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
   LEFT JOIN (
@@ -58,8 +56,7 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
   -- A contract that is followed for other pools only is no reference contract for these.
   ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
 
-(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
@@ -91,8 +88,7 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
   -- A contract that is followed for other pools only is no reference contract for these.
   ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
 
-(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (
-   SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e

@@ -1,5 +1,5 @@
 import { statement } from '#platform/postgres/statement';
-import { AUDIENCES, type LedgerEvent, type Topic, subjectOf } from '#ledger/outbox/ledger-event';
+import { AUDIENCES, type LedgerEvent, subjectOf } from '#ledger/outbox/ledger-event';
 
 /** Who may read an event: all, or the readers of a pool and an account. Nobody, if it has none of them. */
 export interface Audience {
@@ -8,26 +8,17 @@ export interface Audience {
   account: string | null;
 }
 
-/** What each kind of audience in `AUDIENCES` means. */
-const KINDS: Record<(typeof AUDIENCES)[Topic], { all: boolean; pool: boolean; account: boolean }> = {
-  all: { all: true, pool: false, account: false },
-  pool: { all: false, pool: true, account: true },
-  account: { all: false, pool: false, account: true },
-  // Its readers are those of the event that it takes back, so none of its own.
-  reverted: { all: false, pool: false, account: false },
-};
-const NOBODY = KINDS.reverted;
-
 /** Whether this version knows what the event is about. Nobody may read an event that it does not know. */
 export const isKnown = (event: LedgerEvent): boolean => Object.hasOwn(AUDIENCES, subjectOf(event));
 
 export function audienceOf(event: LedgerEvent): Audience {
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
-  const kind = isKnown(event) ? KINDS[AUDIENCES[subjectOf(event)]] : NOBODY;
+  // An event that takes back another has the readers of that one, so a second time it has none.
+  const kind = isKnown(event) ? AUDIENCES[subjectOf(event)] : 'reverted';
   return {
-    isForAll: kind.all,
-    pool: kind.pool ? poolId : null,
-    account: kind.account ? account : null,
+    isForAll: kind === 'all',
+    pool: kind === 'pool' ? poolId : null,
+    account: kind === 'pool' || kind === 'account' ? account : null,
   };
 }
 

@@ -67,16 +67,25 @@ export class Slots {
 
   /** Gives slots to due webhooks. `began` and `giveBack` follow. */
   share<W extends Waiting>(due: W[]): Turn<W>[] {
+    return LANES.flatMap((lane) =>
+      this.shareLane(
+        lane,
+        due.filter((webhook) => webhook.lane === lane),
+      ),
+    );
+  }
+
+  private shareLane<W extends Waiting>(lane: Lane, due: W[]): Turn<W>[] {
     const turns = new Map<W, Turn<W>>();
     const next = this.inTurn(this.nextAtHosts(due), laneOf);
     for (let isGiven = true; isGiven;) {
       isGiven = false;
       const had = new Set<string>();
       for (const webhook of next) {
+        if (this.room(lane) <= 0) break;
         const slots = turns.get(webhook)?.slots ?? 0;
-        const user = userOf(webhook);
-        if (had.has(user) || slots >= SHARES[webhook.lane].webhook || !this.take(webhook)) continue;
-        had.add(user);
+        if (had.has(webhook.owner) || slots >= SHARES[lane].webhook || !this.take(webhook)) continue;
+        had.add(webhook.owner);
         turns.set(webhook, { webhook, slots: slots + 1 });
         isGiven = true;
       }
@@ -108,16 +117,18 @@ export class Slots {
     const found = new Map<string, number>();
     return this.inTurn(due, hostOf).filter((webhook) => {
       const host = hostOf(webhook);
-      add(found, host, 1);
-      return found.get(host)! <= this.room(host);
+      const left = (found.get(host) ?? this.room(host)) - 1;
+      found.set(host, left);
+      return left >= 0;
     });
   }
 
   private inTurn<W extends Waiting>(due: W[], where: (webhook: W) => string): W[] {
-    const waits = (webhook: W): number =>
-      Math.max(webhook.since, this.turns.get(`${where(webhook)} ${webhook.owner}`) ?? -Infinity);
-    const sorted = due.map((webhook) => [waits(webhook), webhook] as const);
-    return sorted.sort(([a], [b]) => a - b || 0).map(([, webhook]) => webhook);
+    const waiting = due.map((webhook) => {
+      const turn = this.turns.get(`${where(webhook)} ${webhook.owner}`) ?? -Infinity;
+      return { webhook, since: Math.max(webhook.since, turn) };
+    });
+    return waiting.sort((a, b) => a.since - b.since || 0).map(({ webhook }) => webhook);
   }
 
   private take(webhook: Waiting): boolean {

@@ -20,7 +20,7 @@ import {
 import { type DeliveryTopic, NOTICES } from './webhooks.dto';
 
 /** Webhooks of a lane that a look reads. */
-const LOOKED_AT = 10_000;
+const LOOKED_AT = 5000;
 /**
  * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
  * time.
@@ -69,10 +69,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const lanes = LANES.filter((lane) => !full.includes(lane));
     if (lanes.length === 0) return;
     const due = await this.database.readAll(DUE_WEBHOOKS, { lanes, full, most: LOOKED_AT });
+    const turns = this.slots.share(due);
     const took = performance.now() - began;
     if (took > LONG_LOOK_MS) this.restsUntil = performance.now() + CROWD_RESTS * took;
     // At once, as nothing else returns the slots.
-    const turns = this.slots.share(due);
     const challenges = turns.filter(({ webhook }) => webhook.lane === 'challenge');
     const others = turns.filter(({ webhook }) => webhook.lane !== 'challenge');
     const most = others.map(({ slots }) => slots);

@@ -59,36 +59,7 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
 (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
-  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
-  LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
-  WHERE p.id = ($3::uuid);
-
--- src/extensions/payments/calls.sql.ts
--- $1 caller text, $2 pool uuid
-PREPARE pool_to_pay_out AS
-  SELECT (
-EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
-OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
-  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract,
-(SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
-
-coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
-(SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
-    'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-    'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
-      (SELECT n.pool_id = p.id FROM pool_names n
-        WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
-      NOT EXISTS (SELECT FROM pools o
-        WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
-      ELSE true END,
-    'block', (SELECT c.block_number FROM chain_cursor c))
-  FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
-  -- A contract that is followed for other pools only is no reference contract for these.
-  ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
-
-(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
+  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted",
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
@@ -102,6 +73,7 @@ EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
   FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
    OR progress_at < now() - interval '20 seconds') AS "isAtHead" FROM chain_cursor) head ON true
+  LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   LEFT JOIN positions o ON o.pool_id = p.id AND o.address = ($1::text)
 
 LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
@@ -120,7 +92,7 @@ LEFT JOIN LATERAL (
   LEFT JOIN share_holdings h ON h.vault = n.contract AND h.account = ($1::text) AND n.name IN (h.account, n.contract)
   WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
 ) v ON true
-  WHERE p.id = ($2::uuid);
+  WHERE p.id = ($3::uuid);
 
 -- src/extensions/payments/stray-deposits.controller.ts
 -- $1 caller text, $2 limit bigint, $3 offset bigint

@@ -46,7 +46,7 @@ describe('what follows the ended sessions', () => {
   const follow = (url = proxy.url, pollMs = PATIENT.pollMs): void => {
     feed = new SessionFeed(settings(url, { DATABASE_URL: url }, { ...PATIENT, pollMs }));
     heard = [];
-    feed.onEndings((endings) => heard.push(endings));
+    feed.onEndings = (endings) => void heard.push(endings);
   };
   const started = async (): Promise<number> => {
     await feed.onModuleInit();

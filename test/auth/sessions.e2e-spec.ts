@@ -210,11 +210,13 @@ describe('a session', () => {
       if (statement.name === 'session_lives') {
         spy.mockRestore();
         const { term } = feed;
-        const heard = new Promise<void>((resolve) =>
-          feed.onEndings((endings) => {
+        const { onEndings } = feed;
+        const heard = new Promise<void>((resolve) => {
+          feed.onEndings = (endings) => {
+            onEndings(endings);
             if (endings.some(({ userId }) => userId === user.user.id)) resolve();
-          }),
-        );
+          };
+        });
         // Committed elsewhere, and known here, after the database had reported it as valid.
         await app.sql('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
           user.user.id,

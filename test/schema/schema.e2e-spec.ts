@@ -25,7 +25,7 @@ import * as events from '#extensions/events/events.sql';
 import { LANES } from '#extensions/receivers/slots';
 import { READERS_OF_POOLS } from '#extensions/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
-import { DRAW_OF_CALL, DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#extensions/payments/calls.sql';
+import { DRAW_OF_CALL, DRAW_TO_CALL, POOL_TO_PAY } from '#extensions/payments/calls.sql';
 import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#extensions/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#extensions/payments/stray-deposits.controller';
 import { DATABASE_CLOCK } from '#features/metrics/database-clock';
@@ -486,7 +486,6 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
     run(POOL_TO_PAY, { pool, caller, transaction: "md5('tx7')::uuid" }),
-    run(POOL_TO_PAY_OUT, { pool, caller }),
     run(unpaid.SUBMIT_DEPOSIT, { id: "md5('tx7')::uuid", caller, hash: 'hash7' }),
     run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
     run(unpaid.CANCEL_POOL, { pool, caller }),

@@ -72,41 +72,13 @@ it('a list has what its caller owns, is a member of, or paid, each once, newest 
           [2, 7],
           [1, 1],
           [40, 2],
+          [2_147_483_647, 100],
         ]);
       },
     ),
     { numRuns: 3, endOnFailure: true },
   );
   expect(await differences(app)).toEqual([]);
-});
-
-it('pages far from the start are the same list, across days, whatever part in a pool one has', async () => {
-  await lookUpOnly(app, 1);
-  const world = await newWorld([
-    { owner: 0, members: [1] },
-    { owner: 0, members: [2] },
-    { owner: 1, members: [0, 2] },
-    { owner: 3, members: [] },
-  ]);
-  const random = fc.sample(fc.nat(1_000_000), { numRuns: 2500, seed: 7 });
-  await addRows(world, random, 12);
-  const limit = 100;
-  for (const [index, user] of world.users.entries()) {
-    for (const type of [undefined, 'DEPOSIT']) {
-      const all = oracle(world, index, { type });
-      // Every page that begins beyond the first thousand, the last one, and one after it.
-      for (let page = 11; page <= Math.ceil(all.length / limit) + 1; page++) {
-        const { ids, total } = await read(user, `page=${page}&limit=${limit}${type ? `&type=${type}` : ''}`);
-        expect({ page, ids, total }).toEqual({
-          page,
-          ids: all.slice((page - 1) * limit, page * limit),
-          total: all.length,
-        });
-      }
-      expect(await read(user, 'page=2147483647&limit=100')).toMatchObject({ ids: [], status: 200 });
-    }
-  }
-  expect(oracle(world, 0).length).toBeGreaterThan(1700);
 });
 
 it('rows that share a moment stand in the order of their ids everywhere', async () => {

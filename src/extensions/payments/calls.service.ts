@@ -13,9 +13,7 @@ import {
   DRAW_TO_CALL,
   type DrawRow,
   POOL_TO_PAY,
-  POOL_TO_PAY_OUT,
   type PoolToPay,
-  type PoolToPayOut,
 } from './calls.sql';
 import {
   type DrawCall,
@@ -59,12 +57,7 @@ export class CallsService {
     if (amount === undefined && transaction === undefined)
       throw validationFailed({ field: 'amount', message: 'is required without transaction' });
     if (transaction !== undefined) knownForm(transaction);
-    const values = { pool: knownForm(poolId), caller: caller.address, transaction: transaction ?? null };
-    const pool = await this.database.read(POOL_TO_PAY, values);
-    if (!pool) throw notFound();
-    if (!pool.readable) throw forbidden();
-    if (pool.holdsCircles) throw namedError('uses_circle');
-    const own = ownCall('deposit', pool, poolId, caller.address);
+    const { pool, own } = await this.find(caller, poolId, 'deposit', transaction);
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
@@ -83,25 +76,25 @@ export class CallsService {
    */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
     const wanted = BigInt(amount);
-    const { pool, own } = await this.poolToPayOut(caller, poolId, 'withdraw', (found) =>
-      refuseWithdrawal(found, wanted),
-    );
+    const { pool, own } = await this.find(caller, poolId, 'withdraw');
+    if (pool.isCurrent) refuseWithdrawal(pool, wanted);
     if (own) return this.taken(pool, caller, [own(wanted)]);
     return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
   }
 
   /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
-    const { pool, own } = await this.poolToPayOut(caller, poolId, 'claim', refuseClaim);
+    const { pool, own } = await this.find(caller, poolId, 'claim');
+    // What is earned at a contract of others is not known before it is claimed.
+    if (pool.isCurrent && pool.claimable === '0' && !own) throw namedError('nothing_to_claim');
     if (own) return this.taken(pool, caller, [own(BigInt(pool.claimable))]);
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
   /** @throws ApiError 409 when it is so already; 403, 404 and 503 as for withdrawals */
   async compounding(caller: AuthenticatedUser, poolId: string, enabled: boolean): Promise<ContractCalls> {
-    const { pool } = await this.poolToPayOut(caller, poolId, 'compounding', ({ compounding }) =>
-      compounding === enabled ? namedError('compounding_unchanged') : undefined,
-    );
+    const { pool } = await this.find(caller, poolId, 'compounding');
+    if (pool.isCurrent && pool.compounding === enabled) throw namedError('compounding_unchanged');
     return calls(chainIdOf(pool), setCompounding(pool.contract as Address, poolId, enabled));
   }
 
@@ -146,7 +139,7 @@ export class CallsService {
    * @throws ApiError 409 if the contract would refuse them
    */
   private async taken(
-    pool: PoolToPay | PoolToPayOut,
+    pool: PoolToPay,
     caller: AuthenticatedUser,
     encoded: EncodedCall[],
     paid?: Paid,
@@ -155,45 +148,39 @@ export class CallsService {
     return calls(chainIdOf(pool), ...encoded);
   }
 
-  /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
-  private async poolToPayOut(
+  /**
+   * The pool, and what builds the call at a contract with calls of its own. Deposits are for its readers, all else also
+   * for everyone with money in it: people who have left, or paid in from outside.
+   */
+  private async find(
     caller: AuthenticatedUser,
     id: string,
     call: OwnCall | 'compounding',
-    refuse: Refusal,
-  ): Promise<{ pool: PoolToPayOut; own: ReturnType<typeof ownCall> }> {
-    const pool = await this.database.read(POOL_TO_PAY_OUT, { pool: knownForm(id), caller: caller.address });
+    transaction?: string,
+  ): Promise<{ pool: PoolToPay; own: ReturnType<typeof ownCall> }> {
+    const values = { pool: knownForm(id), caller: caller.address, transaction: transaction ?? null };
+    const pool = await this.database.read(POOL_TO_PAY, values);
     if (!pool) throw notFound();
-    if (!pool.readable && !pool.hasPosition) throw forbidden();
+    if (!pool.readable && (call === 'deposit' || !pool.hasPosition)) throw forbidden();
     if (pool.holdsCircles) throw namedError('uses_circle');
     if (pool.own && call === 'compounding') throw namedError('calls_unknown');
-    const own = call === 'compounding' ? undefined : ownCall(call, pool, id, caller.address);
-    const refusal = pool.isCurrent ? refuse(pool) : undefined;
-    if (refusal) throw refusal;
-    return { pool, own };
+    return { pool, own: call === 'compounding' ? undefined : ownCall(call, pool, id, caller.address) };
   }
 }
 
-/** What the contract would say, if the pool is as the ledger has it. */
-type Refusal = (pool: PoolToPayOut) => ApiError | undefined;
-
-function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefined {
+/** @throws ApiError 409 or 400 for what the contract would refuse, if the pool is as the ledger has it */
+function refuseWithdrawal(pool: PoolToPay, wanted: bigint): void {
   const minimum = BigInt(pool.minimum ?? 0);
   // A contract with no call for the yield alone pays it out with what earned it; a vault at the price of the last look.
   const withYield = pool.own !== null && pool.own.calls.claim === undefined;
   const balance = BigInt(pool.balance) + (withYield ? BigInt(pool.claimable) : 0n);
   if (wanted > balance)
-    return namedError('insufficient_balance', {
+    throw namedError('insufficient_balance', {
       details: [{ field: 'amount', message: `must be at most ${balance}` }],
     });
-  return wanted < balance && wanted < minimum
-    ? belowMinimum(`must be at least ${minimum}, or all: ${balance}`)
-    : undefined;
+  if (wanted < balance && wanted < minimum)
+    throw belowMinimum(`must be at least ${minimum}, or all: ${balance}`);
 }
-
-/** What is earned at a contract of others is not known before it is claimed. */
-const refuseClaim: Refusal = ({ claimable, own }) =>
-  claimable === '0' && own === null ? namedError('nothing_to_claim') : undefined;
 
 type DrawRefusal = 'wrong_draw_status' | 'too_early' | 'already_paid' | 'nothing_to_refund';
 

@@ -34,11 +34,6 @@ export interface PoolToCall extends ChainRow {
   holdsCircles: boolean;
 }
 
-interface PoolRow extends PoolToCall {
-  /** Of a contract with calls of its own; null: its calls are those of the reference contracts. */
-  own: OwnContract | null;
-}
-
 /** The announced deposit that a call pays. */
 export interface DepositRow {
   /** Null if the pool has no such deposit. */
@@ -48,9 +43,9 @@ export interface DepositRow {
   isSubmitted: boolean;
 }
 
-export type PoolToPay = PoolRow & DepositRow;
-
-export interface PoolToPayOut extends PoolRow {
+export interface PoolToPay extends PoolToCall, DepositRow {
+  /** Of a contract with calls of its own; null: its calls are those of the reference contracts. */
+  own: OwnContract | null;
   hasPosition: boolean;
   /** What the caller has in the pool, and can claim. */
   balance: string;
@@ -80,32 +75,20 @@ const OWN = `
     -- A contract that is followed for other pools only is no reference contract for these.
     ORDER BY k.type = p.type::text DESC LIMIT 1) AS own`;
 
-/** No row: the pool does not exist. */
+/** What calls of a pool need: its contract, the deposit to be paid, what the caller has in it. No row: there is no pool. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
   'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
       ${tokenOf('p.contract_address')} AS token,
-      t.account, t.status, t.amount, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"
-    FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
-    LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
-    WHERE p.id = :pool`,
-  { chargedTo: 'caller' },
-);
-
-/** No row: the pool does not exist. */
-export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolToPayOut>(
-  'pool_to_pay_out',
-  { pool: 'uuid', caller: 'text' },
-  `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
-      ${tokenOf('p.contract_address')} AS token,
+      t.account, t.status, t.amount, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted",
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(${CLAIMABLE}, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
         AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
+    LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED} ${shareYieldOf('p.id', ':caller')}
     WHERE p.id = :pool`,

@@ -43,38 +43,24 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
   authenticate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const known = this.sessions.verified(request.headers.authorization ?? '');
-    if (!known || !this.sessions.isProven(known)) return this.verify(context, known);
-    request.user = known.session;
-    return true;
+    if (known && this.sessions.isProven(known)) {
+      request.user = known.session;
+      return true;
+    }
+    return this.check(context).then((session) => {
+      request.user = session;
+      return true;
+    });
   }
 
   /** The session that the token names, which may have ended. */
   nameOf(context: ExecutionContext): Promise<string | undefined> {
-    return this.tried(context, async (request) => {
-      const known = this.sessions.verified(request.headers.authorization ?? '');
-      return (known ?? (await this.signedIn(context, request))).session.sessionId;
-    });
+    return unlessRefused(async () => (await this.knownOf(context)).session.sessionId);
   }
 
   /** @throws the error of pg when the database is down */
   async mayPass(context: ExecutionContext): Promise<boolean> {
-    return (await this.tried(context, () => this.authenticate(context))) === true;
-  }
-
-  /** Looks at the token of a request that is not let in yet. @returns undefined if the token is refused */
-  private async tried<Result>(
-    context: ExecutionContext,
-    look: (request: AuthenticatedRequest) => Result | Promise<Result>,
-  ): Promise<Result | undefined> {
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    try {
-      return await look(request);
-    } catch (error) {
-      if (error instanceof ApiError && error.getStatus() === 401) return undefined;
-      throw error;
-    } finally {
-      request.user = undefined;
-    }
+    return (await unlessRefused(() => this.check(context))) !== undefined;
   }
 
   private isOpen(context: ExecutionContext): boolean {
@@ -83,20 +69,24 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     return access?.some((each) => each === 'always' || this.environment[each]) ?? false;
   }
 
-  private async verify(context: ExecutionContext, before: Known | undefined): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    const known = before ?? (await this.signedIn(context, request));
-    // A user set here counts as authenticated, in the log too, so set it only after the check.
-    request.user = undefined;
-    await this.sessions.check(known);
-    request.user = known.session;
-    return true;
+  /** The token's session. @throws ApiError 401 unless it lives */
+  private async check(context: ExecutionContext): Promise<Session> {
+    const known = await this.knownOf(context);
+    if (!this.sessions.isProven(known)) await this.sessions.check(known);
+    return known.session;
   }
 
-  /** Verifies the token. */
-  private async signedIn(context: ExecutionContext, request: AuthenticatedRequest): Promise<Known> {
+  /** @throws ApiError 401 without a valid token */
+  private async knownOf(context: ExecutionContext): Promise<Known> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const { authorization = '' } = request.headers;
+    const known = this.sessions.verified(authorization);
+    if (known) return known;
     await super.canActivate(context);
-    return this.sessions.remember(request.headers.authorization ?? '', request.user as Session);
+    const session = request.user as Session;
+    // A user of the request counts as authenticated, in the log too, so it has none before its session is checked.
+    request.user = undefined;
+    return this.sessions.remember(authorization, session);
   }
 
   /** @param reason the error of passport-jwt, which checks the expiry only of tokens with a valid signature */
@@ -104,6 +94,16 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     if (error || !user)
       throw invalidToken(reason instanceof TokenExpiredError ? 'token_expired' : 'invalid_token');
     return user;
+  }
+}
+
+/** @returns undefined if the token is refused */
+async function unlessRefused<Result>(look: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof ApiError && error.getStatus() === 401) return undefined;
+    throw error;
   }
 }
 

@@ -28,7 +28,6 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
       'ended sessions are followed again',
     ),
   );
-  private readonly listeners: ((endings: Ending[]) => void)[] = [];
   private client?: Client;
   private snapshot?: string;
   private lastPoll = { clock: -Infinity, wall: -Infinity };
@@ -42,9 +41,8 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     return this.age < this.environment.limits.pollMs + POLL_MS;
   }
 
-  onEndings(listener: (endings: Ending[]) => void): void {
-    this.listeners.push(listener);
-  }
+  /** `Sessions` replaces this function. */
+  onEndings: (endings: Ending[]) => void = () => undefined;
 
   /** An unavailable database does not block the start. Until it answers, `fresh` is false. */
   async onModuleInit(): Promise<void> {
@@ -90,7 +88,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     if (standby) throw new Error('the database is a standby');
     const everyone = endings.length > MAX_ENDINGS || endings.some(({ userId }) => userId === null);
     if (this.snapshot === undefined || everyone) this.term++;
-    else if (endings.length > 0) this.listeners.forEach((listener) => listener(endings));
+    else if (endings.length > 0) this.onEndings(endings);
     this.snapshot = snapshot;
     this.lastPoll = began;
   }

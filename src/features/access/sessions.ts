@@ -56,11 +56,11 @@ export class Sessions {
     private readonly database: Database,
     private readonly feed: SessionFeed,
   ) {
-    feed.onEndings((endings) => {
+    feed.onEndings = (endings) => {
       const isEnded = endedBy(endings);
       this.forget(isEnded);
       for (const { session, onEnd } of [...this.watches]) if (isEnded(session)) onEnd('session_ended');
-    });
+    };
   }
 
   /** The session of a header whose token was verified before and has not expired. It may have ended since. */

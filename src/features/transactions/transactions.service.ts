@@ -31,39 +31,26 @@ export class TransactionsService {
    * If the caller only paid into a pool of others, the list contains only these payments.
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
-  list(
-    caller: AuthenticatedUser,
+  async list(
+    { userId: user, address: caller }: AuthenticatedUser,
     query: ListTransactionsQuery,
   ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
-    return BY_CURSOR.some((name) => query[name] !== undefined)
-      ? this.byCursor(caller, query)
-      : this.numbered(caller, query);
-  }
-
-  private async numbered(
-    { userId: user, address: caller }: AuthenticatedUser,
-    query: ListTransactionsQuery,
-  ): Promise<Page<TransactionItem>> {
-    const { page = 1, limit, type = null, poolId } = query;
+    const { page = 1, limit, type = null, status = null, order = 'desc', poolId } = query;
+    const pool = poolId === undefined ? undefined : knownForm(poolId);
+    if (BY_CURSOR.some((name) => query[name] !== undefined)) {
+      const values = { caller, type, status, limit, ...idRange(query) };
+      const row =
+        pool === undefined
+          ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
+          : await this.database.read(POOL_TRANSACTIONS_AFTER[order], { ...values, pool });
+      return new CursorPage(readable(row), TRANSACTION_CURSOR);
+    }
     const values = { caller, type, limit, offset: (page - 1) * limit };
     const row =
-      poolId === undefined
+      pool === undefined
         ? await this.database.read(LIST_TRANSACTIONS, { ...values, user })
-        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) });
+        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool });
     return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
-  }
-
-  private async byCursor(
-    { userId: user, address: caller }: AuthenticatedUser,
-    query: ListTransactionsQuery,
-  ): Promise<CursorPage<TransactionItem>> {
-    const { limit, type = null, status = null, order = 'desc', poolId } = query;
-    const values = { caller, type, status, limit, ...idRange(query) };
-    const row =
-      poolId === undefined
-        ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
-        : await this.database.read(POOL_TRANSACTIONS_AFTER[order], { ...values, pool: knownForm(poolId) });
-    return new CursorPage(readable(row), TRANSACTION_CURSOR);
   }
 
   /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */

@@ -74,31 +74,16 @@ function exit(logger: Logger, code: number): void {
  */
 export const MAX_IDLE = 256;
 
-interface Connection {
-  /** Undefined for trusted proxies, which are not counted. */
-  client?: Client;
-  /** Answers that are not sent completely yet. */
-  answers: Set<ServerResponse>;
-  /** Rises with each connection that becomes idle after a request; 0 for one that never sent a request. */
-  idleSince: number;
-}
-
-interface Client {
-  key: string;
-  connections: Map<Socket, Connection>;
-  /** How many of them are idle. */
-  idle: number;
-}
-
 /**
  * The open connections of a server. Create it before the server listens. When a client has more than `MAX_IDLE` idle
- * connections, its oldest is closed; those that never sent a request go first. Proxies in TRUST_PROXY speak for many
- * clients, so they have no limit.
+ * connections, the one that is idle for longest is closed. Proxies in TRUST_PROXY speak for many clients, so they have no
+ * limit.
  */
 class Connections {
-  private readonly open = new Map<Socket, Connection>();
-  private readonly clients = new Map<string, Client>();
-  private rests = 0;
+  /** With the client; undefined for trusted proxies. */
+  private readonly open = new Map<Socket, string | undefined>();
+  /** By client, in the order in which they became idle. */
+  private readonly idle = new Map<string, Set<Socket>>();
   private readonly closeNow: () => void;
   private closing = false;
 
@@ -109,58 +94,40 @@ class Connections {
     const isProxy = trustedProxies(proxies);
     server.on('connection', (socket) => {
       const address = plainAddress(socket.remoteAddress ?? '');
-      const client =
-        address === undefined || isProxy(address) ? undefined : this.clientOf(clientKey(address));
-      const connection = { client, answers: new Set<ServerResponse>(), idleSince: 0 };
-      this.open.set(socket, connection);
-      client?.connections.set(socket, connection);
-      this.rest(client);
-      socket.once('close', () => this.forget(socket, connection));
+      this.open.set(socket, address === undefined || isProxy(address) ? undefined : clientKey(address));
+      this.rest(socket);
+      socket.once('close', () => {
+        this.wake(socket);
+        this.open.delete(socket);
+      });
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      const connection = this.open.get(socket);
-      if (!connection) return;
-      const { answers, client } = connection;
-      if (client && answers.size === 0) client.idle--;
-      answers.add(response);
-      response.once('close', () => {
-        answers.delete(response);
-        if (answers.size > 0 || !this.open.has(socket)) return;
-        connection.idleSince = ++this.rests;
-        this.rest(client);
-      });
-      if (this.closing) endWith(answers);
+      this.wake(socket);
+      response.once('close', () => this.rest(socket));
+      if (this.closing) response.shouldKeepAlive = false;
     });
   }
 
-  /** From now on the last answer of each connection says that it is the last (RFC 9112, 9.6). */
+  /** From now on the answer to a request says that it is the last of its connection (RFC 9112, 9.6). */
   announceClose(): void {
     this.closing = true;
-    for (const { answers } of this.open.values()) endWith(answers);
   }
 
-  private clientOf(key: string): Client {
-    let client = this.clients.get(key);
-    if (!client) this.clients.set(key, (client = { key, connections: new Map(), idle: 0 }));
-    return client;
+  private rest(socket: Socket): void {
+    const client = this.open.get(socket);
+    if (client === undefined || socket.destroyed) return;
+    const idle = this.idle.get(client) ?? new Set();
+    this.idle.set(client, idle.add(socket));
+    if (idle.size <= MAX_IDLE) return;
+    const [oldest] = idle;
+    this.wake(oldest);
+    oldest.destroy();
   }
 
-  /** One more of its connections is idle. */
-  private rest(client: Client | undefined): void {
-    if (!client || ++client.idle <= MAX_IDLE) return;
-    const [oldest] = [...client.connections]
-      .filter(([, { answers }]) => answers.size === 0)
-      .sort(([, a], [, b]) => a.idleSince - b.idleSince);
-    oldest[0].destroy();
-    // Now, because the close event comes later.
-    this.forget(...oldest);
-  }
-
-  private forget(socket: Socket, { client, answers }: Connection): void {
-    if (!this.open.delete(socket) || !client) return;
-    if (answers.size === 0) client.idle--;
-    client.connections.delete(socket);
-    if (client.connections.size === 0) this.clients.delete(client.key);
+  private wake(socket: Socket): void {
+    const client = this.open.get(socket)!;
+    const idle = this.idle.get(client);
+    if (idle?.delete(socket) && idle.size === 0) this.idle.delete(client);
   }
 
   /**
@@ -175,10 +142,4 @@ class Connections {
       }),
     );
   }
-}
-
-/** Clients may send requests before they have the answers to others. */
-function endWith(answers: Set<ServerResponse>): void {
-  const last = [...answers].at(-1);
-  for (const answer of answers) answer.shouldKeepAlive = answer !== last;
 }

@@ -10,6 +10,11 @@ const LIMITS = { RATE_LIMIT_GENERAL: '20', RATE_LIMIT_AUTH: '3' };
 describe('limits by decorators', () => {
   const app = useApp(LIMITS, { modules: [LimitsModule] });
   itThrottles(() => [app]);
+
+  it('a ThrottlerGuard counts by the ThrottlerModule of its own module', async () => {
+    const send = async () => (await app.nest.inject({ url: '/example/unlimited/guarded' })).statusCode;
+    expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
+  });
 });
 
 describe('an unknown path beneath /auth', () => {
@@ -160,7 +165,17 @@ describe('what is not supported stops the start', () => {
     [
       'a block',
       Throttle({ general: { limit: 1, ttl: 1, blockDuration: 9 } }),
-      'blockDuration is not supported',
+      'blockDuration is not supported here: give it to a ThrottlerModule',
+    ],
+    [
+      'a tracker',
+      Throttle({ general: { getTracker: () => 'all' } }),
+      'getTracker is not supported here: give it to a ThrottlerModule',
+    ],
+    [
+      'a limit by function',
+      Throttle({ general: { limit: () => 1 } }),
+      'limit of WrongController.get: general must be a number',
     ],
     [
       'a window by function',

@@ -103,17 +103,4 @@ export function itThrottles(apps: () => TestApp[]): void {
     ]);
     expect(await allowed(['/auth/x'], ['/api/auth'])).toEqual([3, 3]);
   });
-
-  it('limits and trackers may be functions', async () => {
-    const key = (name: string, plan = 'free'): Ask => ({
-      headers: { 'x-api-key': name + ip, 'x-plan': plan },
-    });
-    expect(await allowed(['/example/limits/by-key', key('a')])).toEqual([1, 1]);
-    expect(await allowed(['/example/limits/by-key', key('b', 'paid')])).toEqual([3, 3]);
-    expect((await ask('/example/limits/by-key', { ...key('a'), ip: '203.0.113.254' })).status).toBe(429);
-  });
-
-  it('the ThrottlerGuard of the package counts by itself, in the same storage', async () => {
-    expect(await allowed(['/example/unlimited/guarded'])).toEqual([5, undefined]);
-  });
 }

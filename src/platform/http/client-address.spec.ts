@@ -87,20 +87,11 @@ describe('plainForwardedFor', () => {
 });
 
 describe('widerNetworks', () => {
-  it('of IPv4 are /24, /16 and /8', () =>
-    expect(widerNetworks(clientKey('198.51.100.7'))).toEqual([
-      '198.51.100.0/24',
-      '198.51.0.0/16',
-      '198.0.0.0/8',
-    ]));
+  it('of IPv4 are /16 and /8', () =>
+    expect(widerNetworks(clientKey('198.51.100.7'))).toEqual(['198.51.0.0/16', '198.0.0.0/8']));
 
-  it('of IPv6 are /56, /48, /32 and /16', () =>
-    expect(widerNetworks(clientKey('2001:db8:12:3456::1'))).toEqual([
-      '2001:db8:12:3400/56',
-      '2001:db8:12/48',
-      '2001:db8/32',
-      '2001/16',
-    ]));
+  it('of IPv6 are /32 and /16', () =>
+    expect(widerNetworks(clientKey('2001:db8:12:3456::1'))).toEqual(['2001:db8/32', '2001/16']));
 });
 
 describe('trustedProxies', () => {

@@ -64,17 +64,12 @@ export const trackerKey = (tracker: string): string =>
   createHash('sha256').update(tracker).digest('hex').slice(0, 16).match(/.{4}/g)!.join(':');
 
 /**
- * The networks around a client, narrowest first: IPv4 /24, /16, /8; IPv6 /56, /48, /32, /16. There are at most 65,536
- * networks of the widest kind.
+ * The networks around a client: IPv4 /16 and /8, IPv6 /32 and /16. There are at most 65,536 of the wider kind.
  * @param client the client's key
  */
-export function widerNetworks(client: string): string[] {
-  if (!client.includes(':')) {
-    const [a, b, c] = client.split('.');
-    return [`${a}.${b}.${c}.0/24`, `${a}.${b}.0.0/16`, `${a}.0.0.0/8`];
-  }
-  const [a, b, c, d] = client.split(':');
-  return [`${a}:${b}:${c}:${d.slice(0, -2)}00/56`, `${a}:${b}:${c}/48`, `${a}:${b}/32`, `${a}/16`];
+export function widerNetworks(client: string): [string, string] {
+  const [a, b] = client.split(/[.:]/);
+  return client.includes(':') ? [`${a}:${b}/32`, `${a}/16`] : [`${a}.${b}.0.0/16`, `${a}.0.0.0/8`];
 }
 
 /**

@@ -67,7 +67,7 @@ describe('MemoryCounter', () => {
   });
 
   it('lets the owner of a /32 that fills it share with himself', () => {
-    flood(100_000);
+    flood(50_256);
     let passed = 0;
     for (let i = 0; i < 10_000; i++) {
       const { hits, limit } = count(`2001:db8:8000:${i.toString(16)}::1`);
@@ -78,22 +78,14 @@ describe('MemoryCounter', () => {
     expect(count('2001:db8:9000::1').limit).toBe(10 * LIMIT);
   });
 
-  it('shares by the /56, then the /48, then the /32', () => {
+  it('shares by the /32, once its clients have taken their part of the reserve', () => {
     flood(50_000, '2600:1');
-    for (let i = 0; i < 128; i++) expect(count(`2001:db8:1:${(i * 256).toString(16)}::`).limit).toBe(LIMIT);
-    // This /32 has no more records for clients, so from here on the /56 counts.
+    for (let i = 0; i < 256; i++) expect(count(`2001:db8:1:${i.toString(16)}::`).limit).toBe(LIMIT);
     expect(count('2001:db8:2:1::')).toMatchObject({ hits: 1, limit: 10 * LIMIT });
-    expect(count('2001:db8:2:ff::').hits).toBe(2);
-    expect(count('2001:db8:2:100::').hits).toBe(1);
-    for (let i = 0; i < 62; i++) count(`2001:db8:3:${(i * 256).toString(16)}::`);
-    expect(count('2001:db8:4:1::').hits).toBe(1);
-    expect(count('2001:db8:4:ff00::').hits).toBe(2);
-    for (let i = 0; i < 63; i++) count(`2001:db8:${(16 + i).toString(16)}::`);
-    expect(count('2001:db8:100::').hits).toBe(1);
-    expect(count('2001:db8:200::').hits).toBe(2);
+    expect(count('2001:db8:3::').hits).toBe(2);
     // Clients that have a record keep it.
     expect(count('2001:db8:1:0::')).toMatchObject({ hits: 2, limit: LIMIT });
-    expect(count('2001:db8:2:2::').hits).toBe(3);
+    expect(count('2001:db9::').limit).toBe(LIMIT);
   });
 
   it('takes a new window of a client for its own, when the ended one before it is forgotten', () => {
@@ -107,7 +99,7 @@ describe('MemoryCounter', () => {
   it('gives a network its share of the reserve again, when its windows have ended', () => {
     flood(50_000, '2600:1');
     const last = (): Count => count('2001:db8:127:ffff::1');
-    const all = (): Count[] => Array.from({ length: 127 }, (_, i) => count(`2001:db8:${i.toString(16)}::`));
+    const all = (): Count[] => Array.from({ length: 255 }, (_, i) => count(`2001:db8:${i.toString(16)}::`));
     for (let round = 0; round < 3; round++) {
       for (const { limit } of [...all(), last()]) expect(limit).toBe(LIMIT);
       expect(count('2001:db8:200::').limit).toBe(10 * LIMIT);

@@ -11,19 +11,17 @@ export interface Count {
 
 /**
  * Records of each limit and address family. The first clients get records of their own. When these are taken, clients
- * get records from a reserve, and then share those of their networks. A record takes about 210 bytes: the heap grows
+ * get records from a reserve, and then share that of their block. A record takes about 210 bytes: the heap grows
  * by 75 MB when all records of both limits are taken, and by 25 MB more when addresses of every IPv6 /16 come.
  */
 const OWN = 50_000;
 const RESERVE = 25_000;
 const SHARED = 10_000;
 /**
- * What each IPv6 /32 or IPv4 /16 may take from the reserve: 128 records for clients, and 64 more for each wider kind
- * of network. So an attacker who owns such a block shares records only within it, while clients elsewhere still get
- * their own.
+ * What the clients of each IPv6 /32 or IPv4 /16 may take from the reserve. So an attacker who owns such a block shares
+ * its record, while clients elsewhere still get their own.
  */
-const QUOTA = 128;
-const QUOTA_STEP = 64;
+const QUOTA = 256;
 /**
  * A network that shares a record may send this many times a client's limit, because most clients in it have nothing
  * to do with each other. An attacker gains nothing: filling the memory already takes 50,000 clients, each with its
@@ -92,15 +90,9 @@ class WindowTable {
     const own = this.get(client, now);
     if (own) return own;
     if (this.held.own < OWN) return add(client, 'own');
-    const networks = [client, ...widerNetworks(client)];
-    const [block, widest] = networks.splice(-2);
-    for (const [step, network] of networks.entries()) {
-      const found = this.get(network, now);
-      if (found) return found;
-      const taken = this.taken.get(block) ?? 0;
-      if (this.held.reserve < RESERVE && taken < QUOTA + step * QUOTA_STEP)
-        return add(network, 'reserve', block);
-    }
+    const [block, widest] = widerNetworks(client);
+    if (this.held.reserve < RESERVE && (this.taken.get(block) ?? 0) < QUOTA)
+      return add(client, 'reserve', block);
     const shared = this.get(block, now);
     if (shared) return shared;
     if (this.held.shared < SHARED) return add(block, 'shared');

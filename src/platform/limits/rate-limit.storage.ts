@@ -1,38 +1,42 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { ThrottlerStorage } from '@nestjs/throttler';
 import Redis, { Cluster } from 'ioredis';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { trackerKey } from '#platform/http/client-address';
+import { OutageLog } from '#platform/log/outage-log';
+import { Loop } from '#platform/timing/loop';
 import { within } from '#platform/timing/waits';
 import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
 
 /** Longest wait for Redis before a request is counted here instead. */
 const PATIENCE_MS = 400;
-/** Time between two checks of Redis. */
-const PING_MS = 250;
-/** A connection without an answer for so long is given up, as a firewall may have forgotten it. A new one takes its place. */
+/** From one check of Redis to the next. After a request without an answer none is sent before a check succeeds. */
+const CHECK_MS = 1000;
+/** A connection that does not answer a check for so long is given up, as a firewall may have forgotten it. */
 const SILENT_MS = 2000;
-/** How long Redis is not asked after a request without an answer: a part of a cluster may be down. */
-const PAUSE_MS = 1000;
 
-const answerOf = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
-  within(PATIENCE_MS, answer, () => new Error(`no answer in ${PATIENCE_MS} ms`));
+const answerOf = <Answer>(answer: Promise<Answer>, ms = PATIENCE_MS): Promise<Answer> =>
+  within(ms, answer, () => new Error(`no answer in ${ms} ms`));
 
 /**
  * Keeps the counts of the rate limits: in Redis for all replicas, or in this process when REDIS_URL is not set or
  * Redis does not answer. The service keeps running without Redis; limits then hold per process.
  */
 @Injectable()
-export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnApplicationShutdown {
+export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(RateLimitStorage.name);
+  private readonly outage = new OutageLog(
+    this.logger,
+    'Redis does not answer, rate limits hold per process',
+    'Redis answers again, rate limits hold over all replicas',
+  );
   private readonly memory = new MemoryCounter();
   private readonly client?: Redis | Cluster;
-  private timer?: NodeJS.Timeout;
-  private isAsking = false;
-  private answers?: boolean;
-  private failedUntil = 0;
+  private readonly checks = new Loop(
+    () => this.check(),
+    () => CHECK_MS,
+  );
+  private answers = false;
 
   constructor({ REDIS_URL }: LimitsSettings) {
     if (REDIS_URL) {
@@ -45,17 +49,16 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
 
   get status(): 'connected' | 'disconnected' | 'disabled' {
     if (!this.client) return 'disabled';
-    return this.answers && Date.now() >= this.failedUntil ? 'connected' : 'disconnected';
+    return this.answers ? 'connected' : 'disconnected';
   }
 
   /** Makes a new replica count in Redis from its first request on, unless Redis is down. */
   async onModuleInit(): Promise<void> {
     const { client } = this;
     if (!client) return;
-    if (client.status !== 'ready')
-      await answerOf(once(client, 'ready')).catch((error: Error) => this.lost(error));
-    await answerOf(this.pingRedis(client)).catch((error: Error) => this.lost(error));
-    this.timer = setInterval(() => void this.pingRedis(client), PING_MS).unref();
+    if (client.status !== 'ready') await answerOf(once(client, 'ready')).catch(() => undefined);
+    await within(PATIENCE_MS, this.check());
+    this.checks.start();
   }
 
   /**
@@ -65,60 +68,38 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
    */
   count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
     const countHere = (): Count => this.memory.count(client, name, limit, windowMs);
-    if (!this.client || this.status !== 'connected') return countHere();
+    if (!this.client || !this.answers) return countHere();
     return answerOf(countIn(this.client, client, name, windowMs)).then(
       (count) => ({ ...count, limit }),
       (error: Error) => {
-        this.failedUntil = Date.now() + PAUSE_MS;
         this.lost(error);
         return countHere();
       },
     );
   }
 
-  /** For a ThrottlerGuard in a module. Its counts are separate from the limits of the routes. */
-  async increment(
-    key: string,
-    ttl: number,
-    limit: number,
-    _blockDuration: number,
-    throttlerName: string,
-  ): ReturnType<ThrottlerStorage['increment']> {
-    const count = await this.count(trackerKey(key), `${throttlerName}:guard:${ttl}`, limit, ttl);
-    const { hits: totalHits, secondsLeft: timeToExpire } = count;
-    const isBlocked = totalHits > count.limit;
-    return { totalHits, timeToExpire, isBlocked, timeToBlockExpire: isBlocked ? timeToExpire : 0 };
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
-    this.answers = false; // on purpose, so there is nothing to warn about
+  async onApplicationShutdown(): Promise<void> {
+    const stopped = this.checks.stop();
     this.client?.disconnect();
+    await stopped;
   }
 
-  /** Checks Redis. No request waits for this, so it waits for the ping's answer as long as its connection lasts. */
-  private async pingRedis(client: Redis | Cluster): Promise<void> {
-    if (this.isAsking) return;
-    this.isAsking = true;
-    const pong = client.ping();
-    // Not by ioredis' socketTimeout, whose timer outlives a connection that was lost, and ends the next one.
-    const silent = setTimeout(() => client.disconnect(true), SILENT_MS).unref();
-    await answerOf(pong).catch((error: Error) => this.lost(error));
+  private async check(): Promise<void> {
     try {
-      await pong;
-      if (this.answers === false) this.logger.log('Redis answers again, rate limits hold over all replicas');
+      // Not by ioredis' socketTimeout, whose timer outlives a connection that was lost, and ends the next one.
+      await answerOf(this.client!.ping(), SILENT_MS);
       this.answers = true;
+      this.outage.succeeded();
     } catch (error) {
+      if (this.checks.signal.aborted) return;
       this.lost(error as Error);
+      this.client!.disconnect(true);
     }
-    clearTimeout(silent);
-    this.isAsking = false;
   }
 
-  private lost({ message }: Error): void {
-    if (this.answers !== false)
-      this.logger.warn(`Redis does not answer, rate limits hold per process: ${message}`);
+  private lost(error: Error): void {
     this.answers = false;
+    this.outage.failed(error);
   }
 }
 

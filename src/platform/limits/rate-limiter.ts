@@ -6,7 +6,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { SkipThrottle, Throttle, type ThrottlerOptions } from '@nestjs/throttler';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { unescape } from 'node:querystring';
 import { namedError } from '#platform/errors/errors';
@@ -32,8 +32,9 @@ type Name = (typeof NAMES)[number];
 const DEFAULT = 'default';
 
 /** One limit of a route. */
-interface Limit extends Pick<ThrottlerOptions, 'limit' | 'getTracker' | 'generateKey'> {
+interface Limit {
   name: Name;
+  limit: number;
   /** Key of the count: shared by all routes, or of this route alone if it has its own limit or window. */
   bucket: string;
   windowMs: number;
@@ -80,6 +81,13 @@ const ANYWHERE: RouteTarget = { controller: NoController, handler: () => undefin
 
 /** How often in a window a spared caller passes: he may have to try again. */
 const SPARED = 5;
+
+/** Options of `@Throttle` that need the context of a handler, or another window. */
+const NOT_SUPPORTED = {
+  blockDuration: THROTTLER_BLOCK_DURATION,
+  getTracker: THROTTLER_TRACKER,
+  generateKey: THROTTLER_KEY_GENERATOR,
+};
 
 const left = ({ limit, hits }: Count): number => limit - hits;
 
@@ -134,7 +142,10 @@ export class RateLimiter {
   ): Promise<void> | void => {
     const limits = this.of(request);
     if (limits.length === 0) return done();
-    const counts = limits.map((limit) => this.count(limit, request, reply));
+    const client = clientKey(request.ip ?? '');
+    const counts = limits.map(({ bucket, limit, windowMs }) =>
+      this.storage.count(client, bucket, limit, windowMs),
+    );
     const judge = (known: Count[]): Promise<void> | void => this.judge(limits, known, request, reply);
     if (areKnown(counts)) return judge(counts) ?? done();
     return Promise.all(counts.map((count) => Promise.resolve(count))).then(judge);
@@ -165,34 +176,6 @@ export class RateLimiter {
     throw namedError(`rate_limited_${of.name}`);
   }
 
-  private count(of: Limit, request: FastifyRequest, reply: FastifyReply): Count | Promise<Count> {
-    const { bucket, limit, windowMs } = of;
-    const client = clientKey(request.ip ?? '');
-    if (of.getTracker || of.generateKey || typeof limit === 'function')
-      return this.countAsSaid(of, client, request, reply);
-    return this.storage.count(client, bucket, limit, windowMs);
-  }
-
-  /** By the functions of `@Throttle`. */
-  private async countAsSaid(
-    of: Limit,
-    client: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<Count> {
-    const { name, limit, windowMs } = of;
-    const context = contextOf(of.target, [request, reply]);
-    const tracker = of.getTracker && (await of.getTracker(request, context));
-    const key = of.generateKey?.(context, tracker ?? client, name);
-    const own = key ?? tracker;
-    return this.storage.count(
-      own === undefined ? client : trackerKey(own),
-      key === undefined ? of.bucket : `${name}:key:${windowMs}`,
-      typeof limit === 'function' ? numberOf(await limit(context), 0, `limit of ${name}`) : limit,
-      windowMs,
-    );
-  }
-
   private async isSpared(
     { target, windowMs }: Limit,
     request: FastifyRequest,
@@ -213,19 +196,19 @@ export class RateLimiter {
     const own = (key: string): unknown =>
       declared(target, key, name === 'general' ? [name, DEFAULT] : [name]);
     const where = `${nameOf(target)}: ${name}`;
-    if (own(THROTTLER_BLOCK_DURATION) !== undefined)
-      throw new Error(`${where}: blockDuration is not supported, as a window ends when it ends`);
-    const limit = own(THROTTLER_LIMIT) as Limit['limit'] | undefined;
-    const ttl = own(THROTTLER_TTL);
+    for (const [option, key] of Object.entries(NOT_SUPPORTED))
+      if (own(key) !== undefined)
+        throw new Error(
+          `${where}: ${option} is not supported here: give it to a ThrottlerModule of your module`,
+        );
+    const [limit, ttl] = [own(THROTTLER_LIMIT), own(THROTTLER_TTL)];
     const windowMs = numberOf(ttl ?? RATE_LIMIT_WINDOW * 1000, 1, `ttl of ${where}`);
     const allowed = limit ?? (name === 'auth' ? RATE_LIMIT_AUTH : RATE_LIMIT_GENERAL);
     return {
       name,
       bucket: limit === undefined && ttl === undefined ? name : `${name}:${nameOf(target)}:${windowMs}`,
-      limit: typeof allowed === 'function' ? allowed : numberOf(allowed, 0, `limit of ${where}`),
+      limit: numberOf(allowed, 0, `limit of ${where}`),
       windowMs,
-      getTracker: own(THROTTLER_TRACKER) as Limit['getTracker'],
-      generateKey: own(THROTTLER_KEY_GENERATOR) as Limit['generateKey'],
       target,
     };
   }
@@ -254,7 +237,7 @@ const counts = (target: RouteTarget, name: Name): boolean =>
   (name === 'general' || isNamed(name, [target.handler, target.controller]));
 
 /** Whether `@Throttle` of a handler or its controller names a limit. */
-export const isNamed = (name: Name, targets: object[]): boolean =>
+const isNamed = (name: Name, targets: object[]): boolean =>
   targets.some((target) => Reflect.hasMetadata(THROTTLER_LIMIT + name, target));
 
 /** Refuses misspelt names, because they would leave a route without its limit. */
@@ -279,12 +262,10 @@ function contextOf({ controller, handler }: RouteTarget, args: unknown[]): Execu
   return context;
 }
 
-/** A number that is at least `least`. The decorators accept text too. */
 function numberOf(value: unknown, least: number, what: string): number {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  if (typeof number !== 'number' || !(number >= least))
+  if (typeof value !== 'number' || !(value >= least))
     throw new Error(`${what} must be a number from ${least}, not ${String(value)}`);
-  return number;
+  return value;
 }
 
 /** Whether a path begins with /auth as a lenient server reads it: decoded, without dots and empty segments. */

@@ -75,7 +75,7 @@ export class DtoPipe extends ValidationPipe {
     // A field has this name.
     if (made.constructor !== metadata.metatype) return super.transform(value, metadata) as Promise<unknown>;
     const errors = await this.validate(made);
-    if (errors.length > 0) throw validationFailed(...describeViolations(errors));
+    if (errors.length > 0) throw this.exceptionFactory(errors) as Error;
     return made;
   }
 

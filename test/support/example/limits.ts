@@ -1,6 +1,5 @@
-import { Controller, type ExecutionContext, Get, Module, Param, Post, UseGuards } from '@nestjs/common';
-import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
-import type { FastifyRequest } from 'fastify';
+import { Controller, Get, Module, Param, Post, UseGuards } from '@nestjs/common';
+import { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { Public } from '#features/access/auth.guard';
 
 /** Handlers that two controllers share. */
@@ -50,21 +49,7 @@ class LimitsController extends Inherited {
   signIn(): string {
     return 'counts with sign-in';
   }
-
-  @Get('by-key')
-  @Throttle({
-    general: {
-      limit: (context) => (requestOf(context).headers['x-plan'] === 'paid' ? 3 : 1),
-      ttl: 30_000,
-      getTracker: ({ headers }) => String((headers as Record<string, unknown>)['x-api-key']),
-    },
-  })
-  byKey(): string {
-    return 'counts by key';
-  }
 }
-
-const requestOf = (context: ExecutionContext): FastifyRequest => context.switchToHttp().getRequest();
 
 @Controller(['example/unlimited', 'example/free'])
 @Public()
@@ -83,7 +68,6 @@ class UnlimitedController extends Inherited {
 
   @Get('guarded')
   @UseGuards(ThrottlerGuard)
-  @Throttle({ general: { limit: 5, ttl: 30_000 } })
   guarded(): string {
     return 'counted by the guard';
   }
@@ -98,5 +82,8 @@ class SharedController {
   }
 }
 
-@Module({ controllers: [LimitsController, UnlimitedController, SharedController] })
+@Module({
+  imports: [ThrottlerModule.forRoot([{ name: 'guard', limit: 2, ttl: 30_000 }])],
+  controllers: [LimitsController, UnlimitedController, SharedController],
+})
 export class LimitsModule {}

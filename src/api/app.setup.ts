@@ -15,13 +15,7 @@ import { EnvelopeAdapter, givePlainData } from '#platform/answers/envelope.adapt
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { type OnError, includeReasons, reportTo } from '#platform/errors/failures';
 import { plainClientAddress } from '#platform/http/client-address';
-import {
-  BODY_LIMIT_BYTES,
-  checkTarget,
-  isDecodable,
-  prepareBody,
-  takeExpectations,
-} from '#platform/http/request-form';
+import { BODY_LIMIT_BYTES, checkTarget, isDecodable, prepareBody } from '#platform/http/request-form';
 import { nameTargets } from '#platform/http/route-targets';
 import { RateLimiter } from '#platform/limits/rate-limiter';
 import { createLogger } from '#platform/log/logger';
@@ -77,10 +71,8 @@ export async function createApp(
   await addHooks(app, environment, logger, { onError, requestIds });
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
-  takeExpectations(fastify.server);
   if (environment.NODE_ENV === 'development') includeReasons(fastify.server);
-  const withdraw = provideConstraints(app);
-  fastify.addHook('onClose', (_, done) => done(void withdraw()));
+  provideConstraints(app);
   await prepare?.(app);
   nameTargets(app);
   givePlainData(app);

@@ -13,17 +13,15 @@ import {
   anvilRpc,
   connect,
   execute,
-  finishDraw,
   fund,
-  openDraw,
   poolContracts,
   read,
 } from './deploy';
 import { readJson } from './files';
 
 /**
- * `npm run demo` beside a running `npm start`: the life of three pools and a lottery draw, on the chain and through the
- * API, with a reorganisation in the middle. Each step prints what the API says afterwards. In the end all of it is
+ * `npm run demo` beside a running `npm start`: the life of three pools, on the chain and through the API, with a
+ * reorganisation in the middle. Each step prints what the API says afterwards. In the end all of it is
  * verified.
  */
 const NAMES = ['First', 'Second', 'Third'];
@@ -170,9 +168,6 @@ async function main(): Promise<void> {
   await run(third.chain, 'deposit', NONE, parseEther('7'));
   await balance('127');
 
-  step('A new lottery draw; all three buy tickets');
-  await draw(savers, owner, running.deployment);
-
   step('What the API says in the end');
   say(`all pools: ${JSON.stringify(await first.call('GET', '/analytics/pools'))}`);
   say(`First:     ${JSON.stringify(await first.call('GET', '/analytics/user'))}`);
@@ -188,44 +183,6 @@ async function findRunning(): Promise<Running> {
   if (!running.deployment)
     throw new Error('The demo needs the chain of `npm start`: start it without RPC_URL.');
   return running;
-}
-
-interface Draw {
-  drawId: number;
-  totalTickets: number;
-  prizePool: string;
-  participants: number;
-  status: string;
-}
-
-async function draw(savers: Saver[], owner: DevClient, deployment: LocalDeployment): Promise<void> {
-  const { token, contracts } = deployment;
-  const run = (chain: DevClient, name: string, ...args: unknown[]) =>
-    execute(chain, 'LotteryPool', contracts.lottery, name, args);
-  const current = await read<bigint>(owner, 'LotteryPool', contracts.lottery, 'currentDraw');
-  if (current > 0n) await run(owner, 'cancelDraw', current);
-  // One second per block, so that mining reaches the draw's time without a jump of the clock.
-  await anvilRpc(owner, 'anvil_setBlockTimestampInterval', 1);
-  const id = await openDraw(owner, contracts.lottery, 15);
-  for (const [i, { name, chain }] of savers.entries()) {
-    await run(chain, 'buyTickets', id, BigInt(i + 1));
-    say(`${name} buys ${i + 1}`);
-  }
-  const now = await savers[0].sees<Draw>(
-    '/lottery/current',
-    (found) => found.drawId === Number(id) && found.totalTickets === 6,
-  );
-  say(`draw ${id}: ${now.status}, ${now.participants} participants, prize ${tokens(now.prizePool)}`);
-  await finishDraw(owner, contracts.lottery, id);
-  const [winner] = await savers[0].sees<{ drawId: number; winner: string; prize: string }[]>(
-    '/lottery/winners?limit=1',
-    (found) => found[0]?.drawId === Number(id),
-  );
-  const name = savers.find(({ chain }) => chain.account.address.toLowerCase() === winner.winner)?.name;
-  say(`${name} wins ${tokens(winner.prize)}`);
-  // Leaves an open draw, as it was at the start.
-  await fund(owner, token, contracts.lottery, parseEther('25'));
-  await run(owner, 'fundPrize', await openDraw(owner, contracts.lottery, 7 * 86_400), parseEther('25'));
 }
 
 /** Compares everything with the chain, as `npm run verify` does. @throws Error if something differs */

@@ -196,36 +196,26 @@ export async function seedDraws(
   const buyers = await Promise.all(TICKETS.map((_, index) => connect(rpcUrl, devAccount(index + 1))));
   for (const client of [owner, ...buyers]) await fund(client, token, lottery, parseEther('1000'));
 
+  const run = (client: DevClient, name: string, ...args: bigint[]) =>
+    execute(client, 'LotteryPool', lottery, name, args);
   const open = async (seconds: number): Promise<bigint> => {
-    const drawId = await openDraw(owner, lottery, seconds);
-    for (const [index, buyer] of buyers.entries())
-      await execute(buyer, 'LotteryPool', lottery, 'buyTickets', [drawId, TICKETS[index]]);
-    await execute(owner, 'LotteryPool', lottery, 'fundPrize', [drawId, GIFT]);
+    const { timestamp } = await owner.getBlock();
+    await run(owner, 'openDraw', parseEther('1'), timestamp + BigInt(seconds));
+    const drawId = await read<bigint>(owner, 'LotteryPool', lottery, 'currentDraw');
+    for (const [index, buyer] of buyers.entries()) await run(buyer, 'buyTickets', drawId, TICKETS[index]);
+    await run(owner, 'fundPrize', drawId, GIFT);
     return drawId;
   };
   // One second per block instead of a jump of the clock, which anvil would keep.
   await anvilRpc(owner, 'anvil_setBlockTimestampInterval', 1);
   const finished = await open(FINISHED_DRAW_BLOCKS);
-  await finishDraw(owner, lottery, finished);
-  return { finished, open: await open(OPEN_DRAW_SECONDS) };
-}
-
-/** Opens a draw, in which a ticket costs a token. */
-export async function openDraw(owner: DevClient, lottery: Address, seconds: number): Promise<bigint> {
-  const { timestamp } = await owner.getBlock();
-  await execute(owner, 'LotteryPool', lottery, 'openDraw', [parseEther('1'), timestamp + BigInt(seconds)]);
-  return read<bigint>(owner, 'LotteryPool', lottery, 'currentDraw');
-}
-
-/** Ends a draw of at most 20 seconds, and pays the prize. Each block takes a second, until it has ended. */
-export async function finishDraw(owner: DevClient, lottery: Address, drawId: bigint): Promise<void> {
-  const run = (name: string) => execute(owner, 'LotteryPool', lottery, name, [drawId]);
   await anvilRpc(owner, 'anvil_mine', toHex(FINISHED_DRAW_BLOCKS));
-  await run('closeDraw');
+  await run(owner, 'closeDraw', finished);
   await anvilRpc(owner, 'anvil_mine', toHex(2));
-  await run('completeDraw');
-  await run('claimPrize');
+  await run(owner, 'completeDraw', finished);
+  await run(owner, 'claimPrize', finished);
   await anvilRpc(owner, 'anvil_removeBlockTimestampInterval');
+  return { finished, open: await open(OPEN_DRAW_SECONDS) };
 }
 
 /** Mints play money to the client's account and lets a contract take it. */

@@ -39,7 +39,6 @@ const LENGTHS: Framing[] = [
   ['no length', [], ''],
   ['Content-Length: 0', ['Content-Length: 0'], ''],
   ['Content-Length: 000', ['Content-Length: 000'], ''],
-  ['no chunk', ['Transfer-Encoding: chunked'], '0\r\n\r\n'],
 ];
 /** Every type, and every framing. */
 const EMPTY: [Framing, string][] = [

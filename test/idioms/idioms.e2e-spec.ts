@@ -169,6 +169,17 @@ it('events that are refused before the first one have the status and text of an 
   ]);
 });
 
+// Before another application is made: class-validator asks the last one.
+it('a validator that looks something up runs again for each request', async () => {
+  const address = `0x${'ab'.repeat(20)}`;
+  expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
+  await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
+    address,
+  ]);
+  const { status, body } = await ask(`validation/reserve?name=${address}`);
+  expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
+});
+
 describe('interceptors see plain data, and what they return is enveloped', () => {
   it.each([
     ['text', { name: 'Ada', amount: '1' }, { data: { name: 'Ada', amount: '1', stamped: true } }],
@@ -237,16 +248,6 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
       await other.stop();
     }
   });
-});
-
-it('a validator that looks something up runs again for each request', async () => {
-  const address = `0x${'ab'.repeat(20)}`;
-  expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
-  await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
-    address,
-  ]);
-  const { status, body } = await ask(`validation/reserve?name=${address}`);
-  expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
 });
 
 describe('a handler that two controllers inherit', () => {

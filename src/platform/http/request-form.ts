@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { ApiError, namedError } from '#platform/errors/errors';
 
@@ -61,26 +61,21 @@ const invalidHost = (message: string): ApiError =>
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** Any of them tells whether there is a body, or that there never will be one. */
-const EVENTS = ['readable', 'end', 'error', 'close'];
-
 /**
- * Fastify's `preParsing` hook. A coding that nobody here can undo is refused; a client that waits for leave to send its
- * body gets it now, after all else that could refuse the request; and a body of length 0 is no body, whatever
+ * Fastify's `preParsing` hook. A coding that nobody here can undo is refused; and a body of length 0 is no body, whatever
  * Content-Type says. Many clients send that header with every request, and a parser would refuse what they did not send.
  */
-export function prepareBody({ raw }: FastifyRequest, reply: FastifyReply, _: unknown, done: Done): void {
+export function prepareBody({ raw }: FastifyRequest, _reply: FastifyReply, _: unknown, done: Done): void {
   const { method, headers } = raw;
   // Their bodies are not read.
   if (method === 'GET' || method === 'HEAD') return done();
-  const { 'transfer-encoding': transfer, 'content-encoding': coding = 'identity', expect } = headers;
-  const length = Number(headers['content-length'] ?? 0);
+  const { 'transfer-encoding': transfer, 'content-encoding': coding = 'identity' } = headers;
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') return done(notChunked());
   if (coding.toLowerCase() !== 'identity') return done(namedError('unsupported_media_type'));
-  if (length > BODY_LIMIT_BYTES) return done();
-  if (expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
-  if (transfer !== undefined) return onceBegun(raw, done);
-  if (length === 0) forgetBody(raw);
+  if (transfer === undefined && Number(headers['content-length'] ?? 0) === 0) {
+    delete headers['content-type'];
+    delete headers['content-length'];
+  }
   done();
 }
 
@@ -89,27 +84,3 @@ const notChunked = (): ApiError =>
     code: 'bad_request',
     details: [{ field: 'transfer-encoding', message: 'must be chunked' }],
   });
-
-/** Of a chunked body only its first bytes tell whether there is one. They stay for the parser. */
-function onceBegun(raw: IncomingMessage, done: Done): void {
-  const decide = (): void => {
-    for (const event of EVENTS) raw.off(event, decide);
-    if (raw.complete && raw.readableLength === 0) forgetBody(raw);
-    const left = raw.destroyed && !raw.complete ? new Error('request ended by its client') : undefined;
-    // A stream can flow to the parser only from the turn on that follows its last `readable` listener.
-    setImmediate(() => done(left));
-  };
-  for (const event of EVENTS) raw.on(event, decide);
-}
-
-function forgetBody({ headers }: IncomingMessage): void {
-  delete headers['content-type'];
-  delete headers['content-length'];
-  delete headers['transfer-encoding'];
-}
-
-/** Requests with `Expect` take the way of all others, through limits, log and metrics. Node would answer them itself. */
-export function takeExpectations(server: Server): void {
-  for (const event of ['checkContinue', 'checkExpectation'])
-    server.on(event, (request, response) => server.emit('request', request, response));
-}

@@ -142,33 +142,24 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
-type Find = (type: unknown) => unknown;
-
-/** One for each application of this process, newest last. Tests have several. */
-const applications: Find[] = [];
-
 /**
- * Lets class-validator constraints be providers with injected dependencies. class-validator creates all others
- * itself.
- * @returns a function to call when the application closes
+ * Lets class-validator constraints be providers with injected dependencies, of the application that was made last.
+ * class-validator creates all others itself. Results are remembered, because class-validator asks at each request, and a
+ * missing provider costs an exception.
  */
-export function provideConstraints(app: INestApplication): () => void {
-  const find = finderIn(app.get(ModuleRef));
-  applications.push(find);
-  useContainer({ get: (type: unknown) => applications.at(-1)?.(type) as never }, { fallback: true });
-  return () => void applications.splice(applications.indexOf(find), 1);
-}
-
-/** Results are remembered, because class-validator asks at each request, and a missing provider costs an exception. */
-function finderIn(providers: ModuleRef): Find {
+export function provideConstraints(app: INestApplication): void {
+  const providers = app.get(ModuleRef);
   const found = new Map<unknown, unknown>();
-  return (type) => {
-    if (!found.has(type))
-      try {
-        found.set(type, providers.get(type as never, { strict: false }));
-      } catch {
-        found.set(type, undefined);
-      }
+  const find = (type: unknown): unknown => {
+    try {
+      return providers.get(type as never, { strict: false });
+    } catch {
+      return undefined;
+    }
+  };
+  const get = (type: unknown): unknown => {
+    if (!found.has(type)) found.set(type, find(type));
     return found.get(type);
   };
+  useContainer({ get: get as never }, { fallback: true });
 }

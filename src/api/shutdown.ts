@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { expectFailures } from '#platform/errors/failures';
 import { clientKey, plainAddress, trustedProxies } from '#platform/http/client-address';
+import { runUntilSignal } from '#platform/http/probes';
 import { HealthService } from '#features/health/health.service';
 import type { Environment } from '#settings/environment';
 
@@ -12,32 +13,18 @@ const NOTICE_MS = 1500;
 /** After this time running requests are cut, so that the process ends within 10 s of the signal. */
 export const GRACE_MS = 7000;
 
-/** Listens, and on SIGTERM or SIGINT drains: readiness fails, requests in flight finish, the process ends. */
-export async function runUntilSignal(
+/**
+ * Listens, and when it is to stop drains: readiness fails, requests in flight finish.
+ * @returns when the last connection is closed
+ */
+export const serve = (
   app: NestFastifyApplication,
   { HOST, PORT, NODE_ENV }: Environment,
   logger: Logger,
-): Promise<void> {
-  await app.listen(PORT, HOST);
-  logger.info({ address: await app.getUrl() }, 'listening');
-  let stopping = false;
-  const stop = (signal: string): void => {
-    if (stopping) return;
-    stopping = true;
-    logger.info({ signal }, 'draining');
-    drain(app, NODE_ENV === 'production' ? NOTICE_MS : 0).then(
-      () => exit(logger, 0),
-      (error: Error) => {
-        logger.error({ err: error }, 'shutdown failed');
-        exit(logger, 1);
-      },
-    );
-  };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
-  // Under a parent that forked it (npm start) the process reports when it is ready, and ends with the parent.
-  process.on('disconnect', () => stop('disconnect'));
-  process.send?.('listening');
-}
+): Promise<void> =>
+  runUntilSignal(app, [PORT, HOST], new Promise(() => undefined), logger, () =>
+    drain(app, NODE_ENV === 'production' ? NOTICE_MS : 0),
+  );
 
 const connections = new WeakMap<Server, Connections>();
 
@@ -62,10 +49,6 @@ export async function drain(app: NestFastifyApplication, noticeMs: number): Prom
     clearInterval(idle);
     clearTimeout(all);
   }
-}
-
-function exit(logger: Logger, code: number): void {
-  logger.flush(() => process.exit(code));
 }
 
 /**

@@ -21,7 +21,6 @@ import {
 import { payExample } from './examples';
 import { read, readJson } from './files';
 import { claimPort } from './ports';
-import { withClient } from './postgres';
 
 /** Where wallets expect a local chain. */
 const USUAL_PORT = 8545;
@@ -109,28 +108,6 @@ async function deployAll(client: DevClient, url: string): Promise<LocalDeploymen
   await payExample(url, deployed);
   await seedDraws(url, deployed);
   return { ...deployed, ...(further as Record<Further, Address>) };
-}
-
-/**
- * What to say where the database has read another chain than the node has, as after a restart of a fresh anvil. A node
- * that does not answer says nothing: the indexer waits for it.
- */
-export async function otherChain(databaseUrl: string, rpcUrl: string): Promise<string | undefined> {
-  const { rows } = await withClient(databaseUrl, (client) =>
-    client.query<{ chain: string }>(
-      `SELECT 'chain ' || chain_id || ' with genesis ' || genesis_hash AS chain FROM chain_cursor`,
-    ),
-  );
-  if (!rows[0]) return undefined;
-  try {
-    const client = await connect(rpcUrl);
-    const { hash } = await client.getBlock({ blockNumber: 0n });
-    const chain = `chain ${client.chain.id} with genesis ${hash}`;
-    if (chain === rows[0].chain) return undefined;
-    return `The database is of ${rows[0].chain}, and RPC_URL of ${chain}: a chain that is started afresh is another one.`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether this is the chain that it was deployed to, and it still has all contracts. */

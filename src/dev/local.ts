@@ -8,7 +8,7 @@ import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { within } from '#platform/timing/waits';
 import { localRpcUrl } from '#ledger/chain/endpoints';
-import { type LocalChain, otherChain, startChain } from './chain';
+import { type LocalChain, startChain } from './chain';
 import { DAPP, VITE, serveDapp } from './dapp';
 import { devKey, furtherOf, poolContracts } from './deploy';
 import { seedExamples } from './examples';
@@ -66,7 +66,6 @@ async function main(): Promise<void> {
   const accounts = await migrate(environment.DATABASE_URL!);
   const as = (role: Role): NodeJS.ProcessEnv => ({ ...environment, DATABASE_URL: accounts(role) });
   if (chain) await heal(chain, as('operator'));
-  else if (environment.RPC_URL) await checkChain(environment);
   if (chain && !process.env.DATABASE_URL) await seedExamples(environment.DATABASE_URL!, chain.deployment);
   tell('Starting the API');
   await run('main.js', as('api'), DEBUGGER);
@@ -108,17 +107,11 @@ async function dapp(api: string, port: number, environment: NodeJS.ProcessEnv): 
 async function developPage(api: string, port: number): Promise<string> {
   tell('Starting the page');
   const options = ['--host', hostOf(process.env), '--port', `${port}`, '--strictPort'];
-  const vite = spawn(process.execPath, [VITE, DAPP, ...options], {
-    env: { ...process.env, SERVICE: api },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
+  const vite = watcher([VITE, DAPP, ...options], { SERVICE: api });
+  await new Promise((resolve, reject) => {
+    vite.once('exit', () => reject(new Error('Vite ended.')));
+    vite.stdout.once('data', resolve).resume();
   });
-  stops.push(() => stopChild(vite));
-  await Promise.race([
-    once(vite.stdout, 'data'),
-    once(vite, 'exit').then(() => Promise.reject(new Error('Vite ended.'))),
-  ]);
-  vite.stdout.resume();
   return urlOf(process.env, port);
 }
 
@@ -160,14 +153,6 @@ async function migrate(url: string): Promise<(role: Role) => string> {
     await source.destroy();
   }
   return (role) => (isOurs ? urlAs(url, role, password) : url);
-}
-
-async function checkChain({ DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv): Promise<void> {
-  const why = await otherChain(DATABASE_URL!, RPC_URL!);
-  const again = process.env.DATABASE_URL
-    ? 'let DATABASE_URL name an empty database'
-    : `remove ${path.join(DATA, 'postgres')}`;
-  if (why) throw new Error(`${why} To begin again, ${again}.`);
 }
 
 /** A killed chain may be older than what the database knows of it. All data are then read again. */
@@ -219,11 +204,7 @@ async function run(script: string, environment: NodeJS.ProcessEnv, debug: string
 /** @returns after the first complete compilation */
 async function compileOnChange(): Promise<void> {
   const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
-  const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  });
-  stops.push(() => stopChild(compiler));
+  const compiler = watcher([require.resolve('typescript/bin/tsc'), ...options]);
   await new Promise<void>((resolve, reject) => {
     compiler.once('exit', () => reject(new Error('The compiler ended.')));
     compiler.stdout.on('data', (text: Buffer) => {
@@ -231,6 +212,17 @@ async function compileOnChange(): Promise<void> {
       if (text.includes('Watching for file changes')) resolve();
     });
   });
+}
+
+/** A program that runs beside the service, and is stopped with it. */
+function watcher(args: string[], environment: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  stops.push(() => stopChild(child));
+  return child;
 }
 
 /** Node's watcher can miss the signal during a restart. The process it watches ends without its parent. */

@@ -51,7 +51,7 @@ describe('a process', () => {
       child.kill(signal);
       child.kill(signal);
       expect(await exit).toBe(0);
-      expect(output.out.match(/"msg":"draining"/g)).toHaveLength(1);
+      expect(output.out.match(/"msg":"stopping"/g)).toHaveLength(1);
       expect(output.err).toBe('');
     },
   );

@@ -53,6 +53,7 @@ export const probesAdapter = (loggerInstance: Logger): FastifyAdapter =>
 /**
  * Runs until a signal, or until its parent (`npm start`) is gone. The application is closed then, whatever the reason.
  * @param ended rejects when the process cannot go on
+ * @param end closes the application
  * @throws what listening throws, and the reason of `ended`
  */
 export async function runUntilSignal(
@@ -60,9 +61,10 @@ export async function runUntilSignal(
   [port, host]: [number, string],
   ended: Promise<unknown>,
   logger: Logger,
+  end = (): Promise<void> => app.close(),
 ): Promise<void> {
   let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= app.close());
+  const close = (): Promise<void> => (closing ??= end());
   // The error is what the operator has to see, whatever else fails.
   const closeAfter = async (error: Error): Promise<never> => {
     await close().catch((another: Error) => logger.error({ err: another }, 'shutdown failed'));
@@ -81,6 +83,7 @@ export async function runUntilSignal(
   });
   const listening = app.listen(port, host).catch(closeAfter);
   await Promise.race([stopped, listening]);
+  if (!closing) logger.info({ address: await app.getUrl() }, 'listening');
   process.send?.({ port: (app.getHttpServer().address() as AddressInfo).port });
   await stopped;
 }

@@ -8,7 +8,7 @@ import {
 import { ModuleRef } from '@nestjs/core';
 import { plainToInstance } from 'class-transformer';
 import { type ValidatorOptions, useContainer, validate } from 'class-validator';
-import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
+import { validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
 
@@ -47,21 +47,12 @@ export class DtoPipe extends ValidationPipe {
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
     if (isFlat(value)) return this.transformFlat(value, metadata);
-    const name = metadata.data ?? metadata.type;
-    if (valuesLeft(value, MAX_VALUES) < 0)
-      throw validationFailed({ field: name, message: `must hold at most ${MAX_VALUES} values` });
-    if (isRecord(value)) {
-      const deep = Object.keys(value)
-        .filter((field) => isDeeper(value[field], MAX_DEPTH))
-        .slice(0, MAX_DETAILS);
-      if (deep.length > 0)
-        throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
-    } else if (isDeeper(value, MAX_DEPTH)) {
-      throw validationFailed({ field: name, message: 'is nested too deeply' });
-    } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
-      // An absent part, such as that of `@Body('part')`, is left to the rules.
-      throw validationFailed({ field: name, message: 'must be a JSON object' });
-    }
+    const field = metadata.data ?? metadata.type;
+    const problem = excessOf(value);
+    if (problem !== undefined) throw validationFailed({ field, message: problem });
+    // An absent part, such as that of `@Body('part')`, is left to the rules.
+    if (!isRecord(value) && hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null))
+      throw validationFailed({ field, message: 'must be a JSON object' });
     return super.transform(value, metadata) as Promise<unknown>;
   }
 
@@ -130,16 +121,16 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const holdsValues = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Buffer.isBuffer(value);
 
-/** How many of `left` values remain when all in `value` are counted; negative if there are too few. */
-function valuesLeft(value: unknown, left: number): number {
-  if (!holdsValues(value) || left < 0) return left;
-  for (const item of Object.values(value)) if ((left = valuesLeft(item, left - 1)) < 0) break;
-  return left;
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (!holdsValues(value)) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+/** What is too much in a value, if anything. */
+function excessOf(value: unknown, levels = MAX_DEPTH, left = { values: MAX_VALUES }): string | undefined {
+  if (!holdsValues(value)) return undefined;
+  if (levels < 0) return 'is nested too deeply';
+  for (const item of Object.values(value)) {
+    if (--left.values < 0) return `must hold at most ${MAX_VALUES} values`;
+    const problem = excessOf(item, levels - 1, left);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /**

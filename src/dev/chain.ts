@@ -6,7 +6,7 @@ import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
 import {
   type DevClient,
   FURTHER,
-  type Further,
+  type Deployment,
   type LocalDeployment,
   anvilRpc,
   artifacts,
@@ -15,7 +15,6 @@ import {
   deployContracts,
   devKey,
   execute,
-  furtherOf,
   seedDraws,
 } from './deploy';
 import { payExample } from './examples';
@@ -101,22 +100,25 @@ async function neverGoBack(client: DevClient): Promise<void> {
 
 async function deployAll(client: DevClient, url: string): Promise<LocalDeployment> {
   const deployed = await deployContracts(url);
-  const further: Partial<Record<Further, Address>> = {};
-  for (const [name, { contract }] of Object.entries(FURTHER))
-    further[name as Further] = (await deploy(client, artifacts[contract], [deployed.token])).address;
+  const further: Record<string, Address> = {};
+  for (const [name, contract] of Object.entries(FURTHER))
+    further[name] = (await deploy(client, artifacts[contract], [deployed.token])).address;
   await execute(client, 'TestToken', deployed.token, 'mint', [devKey().address, parseEther('1025')]);
   await payExample(url, deployed);
   await seedDraws(url, deployed);
-  return { ...deployed, ...(further as Record<Further, Address>) };
+  return { ...deployed, further };
 }
 
 /** Whether this is the chain that it was deployed to, and it still has all contracts. */
-async function hasAll(client: DevClient, deployment: LocalDeployment): Promise<boolean> {
+async function hasAll(
+  client: DevClient,
+  deployment: Deployment & Partial<LocalDeployment>,
+): Promise<boolean> {
   const { hash } = await client.getBlock({ blockNumber: 0n });
   if (hash !== deployment.genesisHash) return false;
   const addresses = [
     ...POOL_TYPES.map((type) => deployment.contracts[type]),
-    ...Object.values(furtherOf(deployment)),
+    ...Object.keys(FURTHER).map((name) => deployment.further?.[name]),
   ];
   const codes = await Promise.all(addresses.map((address) => address && client.getCode({ address })));
   return !codes.includes(undefined);

@@ -26,13 +26,12 @@ export type ContractName =
   | ('TestVault' | 'AccountSavings' | 'Clubs' | 'Kitty');
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
 
-/** The contracts of others, which hold the pools that ask for them: what POOL_CONTRACTS calls each, and what is deployed. */
-export const FURTHER = {
-  vault: { named: 'individual:erc4626+', contract: 'TestVault' },
-  savings: { named: 'individual:accounts+', contract: 'AccountSavings' },
-  clubs: { named: 'cooperative:clubs+', contract: 'Clubs' },
-} as const satisfies Record<string, { named: string; contract: ContractName }>;
-export type Further = keyof typeof FURTHER;
+/** Third-party contracts, which hold the pools that ask for them, by what POOL_CONTRACTS calls them. */
+export const FURTHER: Record<string, ContractName> = {
+  'individual:erc4626+': 'TestVault',
+  'individual:accounts+': 'AccountSavings',
+  'cooperative:clubs+': 'Clubs',
+};
 
 export interface Deployment {
   token: Address;
@@ -43,24 +42,12 @@ export interface Deployment {
   genesisHash: Hash;
 }
 
-/** What the chain of `npm start` has. */
-export type LocalDeployment = Deployment & Record<Further, Address>;
+/** What the chain of `npm start` has: those of `FURTHER`, too. */
+export type LocalDeployment = Deployment & { further: Record<string, Address> };
 
-/** Its contracts of others, by name. */
-export const furtherOf = (deployment: LocalDeployment): Record<Further, Address> => {
-  const { vault, savings, clubs } = deployment;
-  return { vault, savings, clubs };
-};
-
-/** As POOL_CONTRACTS wants it: new pools get the contract of their type, or one of others that they ask for. */
-export const poolContracts = (deployment: LocalDeployment): string =>
-  [
-    ...Object.entries(deployment.contracts),
-    ...Object.entries(furtherOf(deployment)).map(([name, address]) => [
-      FURTHER[name as Further].named,
-      address,
-    ]),
-  ]
+/** As POOL_CONTRACTS expects it: new pools get the contract of their type, or a third-party one that they ask for. */
+export const poolContracts = ({ contracts, further }: LocalDeployment): string =>
+  Object.entries({ ...contracts, ...further })
     .map((pair) => pair.join('='))
     .join(',');
 

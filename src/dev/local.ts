@@ -10,7 +10,7 @@ import { within } from '#platform/timing/waits';
 import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, startChain } from './chain';
 import { DAPP, VITE, serveDapp } from './dapp';
-import { devKey, furtherOf, poolContracts } from './deploy';
+import { devKey, poolContracts } from './deploy';
 import { seedExamples } from './examples';
 import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
@@ -88,8 +88,8 @@ async function main(): Promise<void> {
 }
 
 const factsOf = ({ chainId, deployment }: LocalChain): LocalFacts => {
-  const { token, contracts } = deployment;
-  return { chainId, token, contracts: { ...contracts, ...furtherOf(deployment) }, key: devKey() };
+  const { token, contracts, further } = deployment;
+  return { chainId, token, contracts: { ...contracts, ...further }, key: devKey() };
 };
 
 /** @returns its address; undefined where nobody could pay on it */

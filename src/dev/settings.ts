@@ -68,7 +68,7 @@ const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
   Token     ${token}
   Contracts
 ${Object.entries(contracts)
-  .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
+  .map(([type, address]) => `    ${type.padEnd(20)} ${address}`)
   .join('\n')}
   An account with ether and tokens, for trying out; its key is public:
     address      ${key.address}

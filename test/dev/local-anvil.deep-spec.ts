@@ -132,11 +132,11 @@ it('begins a new chain when an interrupted start, or a killed node, has left con
     return chain;
   };
   const first = await start();
-  const { contracts, vault, savings, clubs } = first.deployment;
+  const { contracts, further } = first.deployment;
   expect(poolContracts(first.deployment)).toBe(
     `individual=${contracts.individual},cooperative=${contracts.cooperative},lottery=${contracts.lottery},` +
-      `rotating=${contracts.rotating},individual:erc4626+=${vault},individual:accounts+=${savings},` +
-      `cooperative:clubs+=${clubs}`,
+      `rotating=${contracts.rotating},individual:erc4626+=${further['individual:erc4626+']},` +
+      `individual:accounts+=${further['individual:accounts+']},cooperative:clubs+=${further['cooperative:clubs+']}`,
   );
   await first.stop();
   rmSync(file);
@@ -144,12 +144,13 @@ it('begins a new chain when an interrupted start, or a killed node, has left con
   // Addresses go by how much was sent before.
   expect([second.replaced, second.deployment.contracts]).toEqual([false, contracts]);
   await second.stop();
-  writeFileSync(file, JSON.stringify({ ...second.deployment, clubs: `0x${'1'.repeat(40)}` }));
+  const missing = { ...further, 'cooperative:clubs+': `0x${'1'.repeat(40)}` };
+  writeFileSync(file, JSON.stringify({ ...second.deployment, further: missing }));
   const third = await start();
-  expect([third.replaced, third.deployment.contracts, third.deployment.clubs]).toEqual([
+  expect([third.replaced, third.deployment.contracts, third.deployment.further]).toEqual([
     true,
     contracts,
-    clubs,
+    further,
   ]);
 });
 

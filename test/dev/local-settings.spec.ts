@@ -74,7 +74,14 @@ describe('npm start', () => {
     const key = { address: '0xac', privateKey: '0x5ec' };
     const local = { chainId: 31337, contracts: { individual: '0x11', lottery: '0x33' }, token: '0x70', key };
     const text = announcement({}, settings({}, MADE), local);
-    for (const shown of ['31337', 'individual   0x11', 'lottery      0x33', '0x70', '0xac', '0x5ec'])
+    for (const shown of [
+      '31337',
+      'individual           0x11',
+      'lottery              0x33',
+      '0x70',
+      '0xac',
+      '0x5ec',
+    ])
       expect(text).toContain(shown);
     expect(announcement({}, settings({}, MADE))).not.toMatch(/Token|Contracts|key/);
   });

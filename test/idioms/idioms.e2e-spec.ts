@@ -341,7 +341,7 @@ describe('the Logger', () => {
   const lines: string[] = [];
   const sink = { write: (line: string) => void lines.push(line) };
   const logger = createLogger('trace', false, sink);
-  const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
+  const logging = useApp({}, { modules: [ExampleModule], prepare, logger });
   beforeAll(() => logging.listen());
 
   it('keeps what it is given, with the id and the trace of the request, and no secrets', async () => {

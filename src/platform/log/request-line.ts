@@ -75,9 +75,6 @@ function contextOf({ id, headers: { traceparent } }: FastifyRequest): string | R
   return traceparent === undefined ? id : { reqId: id, ...traceOf(traceparent) };
 }
 
-/** Since Node 24 contexts follow promises natively. Before, hooks on every promise cost a tenth of a request. */
-export const canTrackCheaply = Number(process.versions.node.split('.')[0]) >= 24;
-
 /** Runs every request in a context of its own. Call this before other hooks are added. */
 export function trackRequests(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, _reply, done) => current.run(contextOf(request), done));

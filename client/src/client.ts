@@ -4,11 +4,10 @@ import type { ConnectionState } from './connection.js';
 import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
 import { Follower } from './live/follower.js';
 import type { Observable } from './observable.js';
-import { signedInAccount } from './payments/payment-list.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
 import type { PaymentRequest } from './payments/kinds.js';
 import { type PaymentStore, memoryPayments } from './payments/payment.js';
-import { Payments } from './payments/payments.js';
+import { Payments, signedInAccount } from './payments/payments.js';
 import type { SendOptions } from './payments/run.js';
 import { Account, Lottery, Pools, Transactions, Webhooks } from './resources.js';
 import type { paths } from './schema.js';
@@ -205,12 +204,10 @@ export class SavingsClient {
    * session, and ends with it.
    */
   follow(): Follower {
-    const follower = new Follower(this.shared, {
+    return new Follower(this.shared, {
       start: (signal) => this.start({ signal }),
       events: (options) => followEvents(this.transport, this.baseUrl, options),
     });
-    follower.onEvent(() => this.transport.reads.changed());
-    return follower;
   }
 
   /**

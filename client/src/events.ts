@@ -1,7 +1,6 @@
-import { ApiError, NoAnswerError, type SavingsError, isSavingsError } from './errors.js';
+import { ApiError, NoAnswerError, isSavingsError, isTransient } from './errors.js';
 import type { components } from './schema.js';
 import { guarded } from './observable.js';
-import { parseEvents } from './sse.js';
 import { type Transport, errorOf } from './transport.js';
 import { backoff, wait } from './wait.js';
 
@@ -87,11 +86,16 @@ export async function* followEvents<Name extends Topic>(
     const onRetry = (ms: number): void => void (leastWaitMs = ms);
     try {
       onChunk();
-      const body = await connect(transport, baseUrl, topics, last, ended);
+      const query = topics ? `?topics=${topics.join(',')}` : '';
+      const headers = { accept: 'text/event-stream', ...(last !== null && { 'last-event-id': last }) };
+      const request = new Request(`${baseUrl}/events${query}`, { headers, signal: ended });
+      const response = await transport.sent(request, { isStream: true });
+      if (!response.ok) throw await errorOf(response);
+      if (!response.body) throw new NoAnswerError('an empty stream', response.status);
       isConnected = true;
       attempt = 0;
       guarded(onConnected)();
-      for await (const { event, data } of parseEvents(body, { onChunk, onId, onRetry })) {
+      for await (const { event, data } of parseEvents(response.body, { onChunk, onId, onRetry })) {
         // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;
         yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventOf<Name>);
@@ -115,23 +119,58 @@ export async function* followEvents<Name extends Topic>(
   }
 }
 
-/** Failures that pass: a rolling restart, a rate limit, the network. */
-const isTransient = (error: SavingsError): boolean =>
-  !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
+export interface ServerSentEvent {
+  event: string;
+  data: string;
+}
 
-async function connect(
-  transport: Transport,
-  baseUrl: string,
-  topics: readonly Topic[] | undefined,
-  last: string | null,
-  signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array>> {
-  const query = topics ? `?topics=${topics.join(',')}` : '';
-  const headers = { accept: 'text/event-stream', ...(last !== null && { 'last-event-id': last }) };
-  const response = await transport.withoutRetry(
-    new Request(`${baseUrl}/events${query}`, { headers, signal }),
-  );
-  if (!response.ok) throw await errorOf(response);
-  if (!response.body) throw new NoAnswerError('an empty stream', response.status);
-  return response.body;
+/** Callbacks for what a stream sends besides its events. */
+export interface StreamSigns {
+  /** Called for every chunk: the stream is alive. */
+  onChunk?: () => void;
+  /** Called with the id to continue after, before the event that carries it. An id may also come alone. */
+  onId?: (id: string) => void;
+  /** How long to wait before connecting again. */
+  onRetry?: (ms: number) => void;
+}
+
+/** Parses `text/event-stream` as the HTML standard defines. Ends with the stream and drops an incomplete last event. */
+export async function* parseEvents(
+  stream: ReadableStream<Uint8Array>,
+  { onChunk, onId, onRetry }: StreamSigns = {},
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  let buffer = '';
+  let id: string | undefined;
+  let event = '';
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      onChunk?.();
+      buffer += decoder.decode(value, { stream: true });
+      // A carriage return at the end may be the first half of a line break.
+      const lines = buffer.split(/\r\n|\n|\r(?!$)/);
+      buffer = lines.pop()!;
+      for (const line of lines) {
+        if (line === '') {
+          if (id !== undefined) onId?.(id);
+          if (data.length > 0) yield { event: event || 'message', data: data.join('\n') };
+          event = '';
+          data = [];
+          id = undefined;
+          continue;
+        }
+        const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line)!;
+        if (field === 'event') event = text;
+        else if (field === 'data') data.push(text);
+        else if (field === 'id' && !text.includes('\0')) id = text;
+        else if (field === 'retry' && /^\d+$/.test(text)) onRetry?.(Number(text));
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }

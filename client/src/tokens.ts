@@ -1,5 +1,3 @@
-import { bytesOf } from './base64.js';
-
 /** Keeps the token between requests, and between visits if the storage is permanent. */
 export interface TokenStore {
   get(): string | null | Promise<string | null>;
@@ -37,5 +35,15 @@ export function claimsOf(token: string): { readonly address?: unknown; readonly 
     return (JSON.parse(new TextDecoder().decode(bytesOf(claims))) as object | null) ?? {};
   } catch {
     return {};
+  }
+}
+
+/** The bytes that base64 or base64url stands for; none if the text is neither. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    return Uint8Array.from(binary, (each) => each.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
   }
 }

@@ -46,7 +46,7 @@ const LOGOUT = /\/logout(\/all)?$/;
  * sent: what cannot wait gets the same refusal again, from here.
  */
 export class Transport {
-  readonly reads = new Reads((request) => this.retried(request));
+  private readonly reads = new Reads((request) => this.sent(request));
 
   constructor(
     private readonly send: typeof fetch,
@@ -67,8 +67,9 @@ export class Transport {
   readonly fetch = async (input: Request): Promise<Response> =>
     this.reads.fetch(input, await this.session.tokens.get());
 
-  private async retried(input: Request): Promise<Response> {
-    const end = Date.now() + this.retry.maxTotalMs;
+  /** @param isStream connects again on its own: it is sent again only with a new token, and may take as long as it likes */
+  async sent(input: Request, { isStream = false } = {}): Promise<Response> {
+    const end = isStream ? Infinity : Date.now() + this.retry.maxTotalMs;
     const attempts = this.retry.attempts ?? (input.headers.has(IDEMPOTENCY_KEY) ? Infinity : ATTEMPTS);
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
@@ -78,7 +79,7 @@ export class Transport {
         renewed = true;
         continue;
       }
-      const pause = this.pause(input, outcome, attempt);
+      const pause = isStream ? undefined : this.pause(input, outcome, attempt);
       if (pause === undefined || attempt >= attempts || Date.now() + pause > end) {
         if (outcome instanceof Response) return outcome;
         throw outcome;
@@ -86,16 +87,6 @@ export class Transport {
       if (outcome instanceof Response) await outcome.body?.cancel();
       await wait(pause, input.signal);
     }
-  }
-
-  /** Sends once, and again only if the token has expired. For streams, which reconnect themselves. */
-  async withoutRetry(input: Request): Promise<Response> {
-    const token = await this.session.tokens.get();
-    let outcome = await this.attempt(input, token);
-    if (token && (await this.isRenewed(outcome, token, false)))
-      outcome = await this.attempt(input, await this.session.tokens.get());
-    if (outcome instanceof Response) return outcome;
-    throw outcome;
   }
 
   /** Whether there is a new token. If not, the session ends with what the service says of this one. */
@@ -116,7 +107,7 @@ export class Transport {
   private async attempt(
     input: Request,
     token: string | null,
-    end = Infinity,
+    end: number,
   ): Promise<Response | NoAnswerError> {
     const pausing = LOGOUT.test(new URL(input.url).pathname) ? undefined : this.connection.pausing;
     if (pausing) return refusal(pausing);

@@ -52,3 +52,9 @@ export function remembered<T>(
     return answer;
   };
 }
+
+/** 128 random bits. Pages on plain http have no `randomUUID`. */
+export const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );

@@ -1,6 +1,6 @@
-import { bytesOf } from './base64.js';
 import { WebhookSignatureError } from './errors.js';
 import type { components } from './schema.js';
+import { bytesOf } from './tokens.js';
 
 export { WebhookSignatureError };
 

@@ -32,62 +32,6 @@ function serve({ tag }: { tag?: string } = {}, payments = memoryPayments()) {
   return { client, requests, answer, change: () => version++ };
 }
 
-it('reads the same at the same time once', async () => {
-  const { client, requests, answer } = serve();
-  const all = Promise.all([client.account.me(), client.account.me(), client.account.analytics()]);
-  await answer();
-  expect(await all).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }]);
-  expect(requests).toHaveLength(2);
-});
-
-it('does not give a read after a change the answer of one before it', async () => {
-  const { client, requests, answer } = serve();
-  const before = client.account.me();
-  const left = client.pools.leave('x');
-  await answer();
-  await left;
-  const after = client.account.me();
-  await answer();
-  await Promise.all([before, after]);
-  expect(requests.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
-});
-
-it('gives up a read only when nobody wants it any more', async () => {
-  const { client, requests, answer } = serve();
-  const [one, two] = [new AbortController(), new AbortController()];
-  const reads = [one, two].map(({ signal }) => client.account.me({ signal }));
-  while (requests.length === 0) await new Promise(setImmediate);
-  one.abort(new Error('enough'));
-  await expect(reads[0]).rejects.toThrow('enough');
-  expect(requests[0].signal.aborted).toBe(false);
-  await answer();
-  expect(await reads[1]).toEqual({ version: 1 });
-  const [third, end] = [new AbortController()].map(
-    (each) => [client.account.me({ signal: each.signal }), each] as const,
-  )[0];
-  while (requests.length === 1) await new Promise(setImmediate);
-  end.abort(new Error('enough'));
-  await expect(third).rejects.toThrow('enough');
-  expect(requests[1].signal.aborted).toBe(true);
-});
-
-it('begins a read again after one that was given up in the same moment', async () => {
-  const { client, requests, answer } = serve();
-  const end = new AbortController();
-  const first = client.account.me({ signal: end.signal });
-  const givenUp = expect(first).rejects.toThrow('enough');
-  while (requests.length === 0) await new Promise(setImmediate);
-  // Hooks of React and TanStack Query give up a read and begin the same one at once.
-  end.abort(new Error('enough'));
-  let isOver = false;
-  const again = client.account.me().finally(() => (isOver = true));
-  const read = expect(again).resolves.toEqual({ version: 1 });
-  await givenUp;
-  while (requests.length === 1 && !isOver) await new Promise(setImmediate);
-  await answer();
-  await read;
-});
-
 it('keeps what has a tag until it changes, for the session that read it', async () => {
   const { client, requests, answer, change } = serve({ tag: 'W/"x' });
   const me = async (): Promise<unknown> => {

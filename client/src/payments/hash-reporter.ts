@@ -1,5 +1,5 @@
 import type { Hash } from 'viem';
-import { isSavingsError } from '../errors.js';
+import { isSavingsError, isTransient } from '../errors.js';
 import type { Api } from '../types.js';
 import { backoff, rest } from '../wait.js';
 
@@ -47,7 +47,7 @@ export class HashReporter {
           await request();
           return true;
         } catch (error) {
-          if (isRefusal(error)) return false;
+          if (isSavingsError(error) && !isTransient(error)) return false;
         }
         await rest(backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS));
       }
@@ -58,11 +58,3 @@ export class HashReporter {
     return telling;
   }
 }
-
-const isRefusal = (error: unknown): boolean =>
-  isSavingsError(error) &&
-  'status' in error &&
-  error.status !== undefined &&
-  error.status >= 400 &&
-  error.status < 500 &&
-  error.status !== 429;

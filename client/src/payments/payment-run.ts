@@ -78,7 +78,7 @@ async function send(
   const { hash, trace, account } = payment;
   const { onChange: _, ...rest } = options;
   const run = (chainId: number): Run =>
-    new Run(chainAccess(wallet, chainId, config), { ...rest, config, account, onLate: options.tell });
+    new Run(chainAccess(wallet, chainId, config), { ...rest, config, account });
   if (trace && isSent(payment)) {
     const sent = run(trace.chainId);
     if (!hash) return followBatch(sent, callOf(payment), trace);

@@ -29,14 +29,9 @@ export interface SendOptions {
 }
 
 /** What the payment list learns while a payment runs. */
-export interface Progress {
-  state: 'checking' | 'wallet' | 'sent';
-  step?: PaymentStep;
-  hash?: Hash;
-  cost?: string;
-  attention?: 'account' | 'chain';
-  trace?: PaymentTrace;
-}
+export type Progress = { state: 'checking' | 'wallet' | 'sent' } & Partial<
+  Pick<Payment, 'step' | 'hash' | 'cost' | 'attention' | 'trace'>
+>;
 
 export interface RunOptions extends SendOptions {
   /** The account that is signed in. */
@@ -44,8 +39,6 @@ export interface RunOptions extends SendOptions {
   config?: ClientConfig;
   abi?: () => Promise<Abi>;
   tell?: (progress: Progress) => Promise<void>;
-  /** A wallet that answers after the wait for it was given up. */
-  onLate?: (progress: Progress) => Promise<void>;
 }
 
 /** What the wallet is asked for within a payment, and how its transactions are followed. */
@@ -89,17 +82,7 @@ export class Run {
     sent: Hash,
     trace: PaymentTrace,
   ): Promise<TransactionReceipt> {
-    const step = call.name as PaymentStep;
-    const receipt = await track(
-      this.chain,
-      { call, from, hash: sent, trace },
-      {
-        signal: this.options.signal,
-        droppedAfterMs: this.options.droppedAfterMs,
-        onFound: (progress) => this.tell({ state: 'sent', step, ...progress }),
-        onReplaced: (hash, replaced) => guarded(this.options.onReplaced)(call, hash, replaced),
-      },
-    );
+    const receipt = await track(this, call, from, sent, trace);
     if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
     guarded(this.options.onMined)(call, receipt);
     return receipt;
@@ -127,7 +110,7 @@ export class Run {
       return answer;
     } catch (error) {
       if (this.options.signal?.aborted && isLastStep(progress))
-        void asked.then((answer) => this.options.onLate?.(after(answer))).catch(() => undefined);
+        void asked.then((answer) => this.tell(after(answer))).catch(() => undefined);
       throw error;
     }
   }

@@ -7,9 +7,11 @@ import {
   WrongChainError,
 } from '../errors.js';
 import type { ContractCall } from '../types.js';
-import { untilAborted, wait } from '../wait.js';
-import { type ChainAccess, isContract } from './chain-access.js';
-import type { PaymentTrace } from './payment.js';
+import { guarded } from '../observable.js';
+import { wait } from '../wait.js';
+import { isContract } from './chain-access.js';
+import type { PaymentStep, PaymentTrace } from './payment.js';
+import type { Run } from './run.js';
 import {
   type Found,
   depositOf,
@@ -27,20 +29,6 @@ const NEVER_SHOWN = 15;
 /** How long the client looks for a transaction or batch that no node and no wallet has shown, in milliseconds. */
 export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => droppedAfterMs * NEVER_SHOWN;
 
-export interface Tracked {
-  call: Pick<ContractCall, 'name'>;
-  from: Address;
-  hash: Hash;
-  trace: PaymentTrace;
-}
-
-export interface TrackOptions {
-  signal?: AbortSignal;
-  droppedAfterMs?: number;
-  onFound?: (found: { hash: Hash; trace: PaymentTrace; attention?: 'account' | 'chain' }) => Promise<void>;
-  onReplaced?: (hash: Hash, replaced: Hash) => void;
-}
-
 /**
  * Follows a transaction until it is on the chain, by its hash, and by sender and nonce: a wallet that speeds it up sends
  * the same call under another hash. Not viem's own wait: it cannot be aborted, looks for replacements only in the block
@@ -48,21 +36,21 @@ export interface TrackOptions {
  * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, or the signal's reason
  */
 export async function track(
-  chain: ChainAccess,
-  tracked: Tracked,
-  options: TrackOptions,
+  run: Run,
+  call: ContractCall,
+  from: Address,
+  hash: Hash,
+  trace: PaymentTrace,
 ): Promise<TransactionReceipt> {
-  const tracker = new TransactionTracker(chain, tracked, options);
+  const tracker = new TransactionTracker(run, call, from, hash, trace);
   for (;;) {
-    const receipt = await untilAborted(tracker.look(), options.signal);
+    const receipt = await run.within(tracker.look());
     if (receipt) return receipt;
-    await wait(chain.reader.pollingInterval, options.signal);
+    await wait(run.chain.reader.pollingInterval, run.options.signal);
   }
 }
 
 class TransactionTracker {
-  private hash: Hash;
-  private trace: PaymentTrace;
   private knownAt = Date.now();
   private attention: 'account' | 'chain' | undefined;
   private contractAccount?: boolean;
@@ -70,19 +58,18 @@ class TransactionTracker {
   private lookedAt?: number;
 
   constructor(
-    private readonly chain: ChainAccess,
-    private readonly tracked: Tracked,
-    private readonly options: TrackOptions,
-  ) {
-    this.hash = tracked.hash;
-    this.trace = tracked.trace;
-  }
+    private readonly run: Run,
+    private readonly call: ContractCall,
+    private readonly from: Address,
+    private hash: Hash,
+    private trace: PaymentTrace,
+  ) {}
 
   /** Looks once. */
   async look(): Promise<TransactionReceipt | undefined> {
     try {
-      const receipt = await receiptOf(this.chain.reader, this.hash);
-      const attention = receipt ? undefined : this.chain.attention(this.tracked.from);
+      const receipt = await receiptOf(this.run.chain.reader, this.hash);
+      const attention = receipt ? undefined : this.run.chain.attention(this.from);
       await this.notice(await attention?.catch(() => undefined));
       if (receipt) return receipt;
       await this.lookForOthers();
@@ -96,8 +83,8 @@ class TransactionTracker {
   }
 
   private async lookForOthers(): Promise<void> {
-    const { reader } = this.chain;
-    const { from } = this.tracked;
+    const { from, run } = this;
+    const { reader } = run.chain;
     const known = await transactionOf(reader, this.hash);
     if (known) {
       this.knownAt = Date.now();
@@ -109,7 +96,7 @@ class TransactionTracker {
     // A relayer sends for such an account, by its own nonces, and the hash may be the wallet's own.
     if (this.contractAccount) return this.goOnWith(await depositOf(reader, from, this.trace));
     const count = await getTransactionCount(reader, { address: from, blockTag: 'latest' });
-    const { droppedAfterMs = DROPPED_AFTER_MS } = this.options;
+    const { droppedAfterMs = DROPPED_AFTER_MS } = run.options;
     let patienceMs = this.trace.shown ? droppedAfterMs : neverShownMs(droppedAfterMs);
     if (count > this.trace.nonce && count !== this.lookedAt)
       try {
@@ -119,8 +106,7 @@ class TransactionTracker {
         // Many nodes cannot look back, and never will: then it is waited for as long as for one that was never shown.
         patienceMs = neverShownMs(droppedAfterMs);
       }
-    if (Date.now() - this.knownAt > patienceMs)
-      throw new TransactionDroppedError(this.tracked.call.name, this.hash);
+    if (Date.now() - this.knownAt > patienceMs) throw new TransactionDroppedError(this.call.name, this.hash);
   }
 
   /**
@@ -128,8 +114,8 @@ class TransactionTracker {
    * @returns whether the node showed what it is
    */
   private async lookAtNonce(): Promise<boolean> {
-    const { reader } = this.chain;
-    const { from, call } = this.tracked;
+    const { from, call } = this;
+    const { reader } = this.run.chain;
     const { nonce, shown } = this.trace;
     if (!shown) {
       // Without its exact nonce only the same call can be distinguished from what was sent before.
@@ -155,14 +141,15 @@ class TransactionTracker {
     this.hash = found.hash;
     this.knownAt = Date.now();
     await this.note(this.trace);
-    this.options.onReplaced?.(found.hash, replaced);
+    guarded(this.run.options.onReplaced)(this.call, found.hash, replaced);
   }
 
   private async note(trace: PaymentTrace): Promise<void> {
     this.trace = trace;
     // A look that was under way when the payment was left; resuming it looks again.
-    if (this.options.signal?.aborted) return;
-    await this.options.onFound?.({ hash: this.hash, trace, attention: this.attention });
+    if (this.run.options.signal?.aborted) return;
+    const step = this.call.name as PaymentStep;
+    await this.run.tell({ state: 'sent', step, hash: this.hash, trace, attention: this.attention });
   }
 
   private async notice(attention: 'account' | 'chain' | undefined): Promise<void> {

@@ -51,6 +51,13 @@ export class ConsumerMetrics {
   ) {}
 }
 
+/** What the handler failed with, and the place behind that. */
+interface Failure {
+  events: LedgerEvent[];
+  end: OutboxCursor;
+  cause: unknown;
+}
+
 /**
  * Passes a handler the events that its consumer has not handled, while this process holds the consumer. Progress is
  * stored from time to time.
@@ -69,6 +76,7 @@ export class Delivery {
   /** Seconds until the consumer is taken again. */
   private wait = 0;
   private failingSeconds = 0;
+  private failed?: Failure;
 
   constructor(
     readonly handler: EventHandler,
@@ -117,10 +125,13 @@ export class Delivery {
       this.failingSeconds = failingSeconds;
       this.lost = false;
       this.wait = 0;
+      this.failed = undefined;
       if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
       holding.start();
       const more = await (askedAgain ? this.handleAgain() : this.handleRows());
+      // Before an event is passed, so that only what stores it passes it.
       await holding.stop();
+      if (this.failed) await this.fail(this.failed);
       await this.move(0, this.wait);
       return more && !this.stopping;
     } finally {
@@ -129,7 +140,7 @@ export class Delivery {
     }
   }
 
-  private async fail(events: LedgerEvent[], end: OutboxCursor, cause: unknown): Promise<void> {
+  private async fail({ events, end, cause }: Failure): Promise<void> {
     const { consumer, setsAside } = this.handler;
     const suspects = events.length;
     this.size = Math.ceil(suspects / 2);
@@ -189,7 +200,7 @@ export class Delivery {
       const given = next.map((n) => events[n]);
       const failure = await this.failureOf(given);
       if (failure) {
-        await this.fail(given, place, failure.cause);
+        this.failed = { ...failure, events: given, end: place };
         return false;
       }
       this.advance(place, next.length);

@@ -17,7 +17,7 @@ export const KEPT: Record<string, Record<string, Fate>> = {
   account_days: { address: 'ledger' },
   account_deletions: { address: 'goes', user_id: 'goes' },
   cancelled_pools: { owner_id: 'ledger', account: 'ledger', contract_address: 'nobody', members: 'goes' },
-  chain_contracts: { address: 'nobody', calls: 'nobody' },
+  chain_contracts: { address: 'nobody', calls: 'nobody', errors: 'nobody' },
   chain_contracts_apart: { address: 'nobody' },
   chain_events: { account: 'ledger' },
   chain_facts: { token_address: 'nobody' },

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
+import { bytes16 } from '#values/bytes16';
 import { MAX_AMOUNT } from '#values/rules';
 import { Database } from '#platform/database/database';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { NATIVE_COIN, type OwnCall } from '#ledger/adapters/pool-contract';
+import { lotteryPoolAbi, savingsPoolAbi } from '#ledger/chain/contract.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery, DrawCallsQuery } from './calls.dto';
 import {
@@ -20,13 +22,10 @@ import {
   type EncodedCall,
   amountDue,
   approve,
-  buyTickets,
   calls,
   chainIdOf,
-  claimYield,
-  deposit,
-  ofDraw,
-  setCompounding,
+  encode,
+  reference,
   withdraw,
 } from './contract-calls';
 import { ownCall } from './own-calls';
@@ -66,7 +65,10 @@ export class CallsService {
     const paid = { token, amount: due };
     if (own && token === NATIVE_COIN) return this.taken(pool, caller, [{ ...own(due), value: due }], paid);
     const approval = approve(token, contract, due);
-    if (!own) return calls(chainIdOf(pool), approval, deposit(contract, poolId, due, transaction));
+    if (!own) {
+      const args = [bytes16(poolId), reference(transaction), due] as const;
+      return calls(chainIdOf(pool), approval, encode(savingsPoolAbi, 'deposit', contract, ...args));
+    }
     return this.taken(pool, caller, [approval, own(due)], paid);
   }
 
@@ -88,14 +90,19 @@ export class CallsService {
     // What is earned at a contract of others is not known before it is claimed.
     if (pool.isCurrent && pool.claimable === '0' && !own) throw namedError('nothing_to_claim');
     if (own) return this.taken(pool, caller, [own(BigInt(pool.claimable))]);
-    return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
+    const contract = pool.contract as Address;
+    return calls(
+      chainIdOf(pool),
+      encode(savingsPoolAbi, 'claimYield', contract, bytes16(poolId), reference()),
+    );
   }
 
   /** @throws ApiError 409 when it is so already; 403, 404 and 503 as for withdrawals */
   async compounding(caller: AuthenticatedUser, poolId: string, enabled: boolean): Promise<ContractCalls> {
     const { pool } = await this.find(caller, poolId, 'compounding');
     if (pool.isCurrent && pool.compounding === enabled) throw namedError('compounding_unchanged');
-    return calls(chainIdOf(pool), setCompounding(pool.contract as Address, poolId, enabled));
+    const name = enabled ? 'startCompounding' : 'stopCompounding';
+    return calls(chainIdOf(pool), encode(savingsPoolAbi, name, pool.contract as Address, bytes16(poolId)));
   }
 
   /**
@@ -112,7 +119,8 @@ export class CallsService {
     const [tickets, contract] = [BigInt(count), draw.contract as Address];
     const cost = tickets * BigInt(draw.ticketPrice!);
     if (cost > MAX_AMOUNT) throw validationFailed({ field: 'count', message: 'costs more than 2^256-1' });
-    return calls(chainId, approve(token, contract, cost), buyTickets(contract, BigInt(draw.drawId), tickets));
+    const purchase = encode(lotteryPoolAbi, 'buyTickets', contract, BigInt(draw.drawId), tickets);
+    return calls(chainId, approve(token, contract, cost), purchase);
   }
 
   /**
@@ -131,7 +139,7 @@ export class CallsService {
     const chainId = chainIdOf(draw);
     const refusal = draw.isCurrent ? DRAW_REFUSALS[name](draw) : undefined;
     if (refusal) throw namedError(refusal);
-    return calls(chainId, ofDraw(name, draw.contract as Address, BigInt(drawId)));
+    return calls(chainId, encode(lotteryPoolAbi, name, draw.contract as Address, BigInt(drawId)));
   }
 
   /**

@@ -10,7 +10,7 @@ import {
 import { bytes16 } from '#values/bytes16';
 import { forbidden, namedError, notFound } from '#platform/errors/errors';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
-import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls } from './calls.dto';
 import type { ChainRow, DepositRow } from './calls.sql';
@@ -69,25 +69,8 @@ export function approve(token: Address, spender: Address, amount: bigint): Encod
   return encode(tokenAbi, 'approve', token, spender, amount);
 }
 
-export const deposit = (contract: Address, pool: string, amount: bigint, transaction?: string): EncodedCall =>
-  encode(savingsPoolAbi, 'deposit', contract, bytes16(pool), reference(transaction), amount);
-
 export const withdraw = (contract: Address, pool: string, amount: bigint): EncodedCall =>
   encode(savingsPoolAbi, 'withdraw', contract, bytes16(pool), reference(), amount);
-
-export const claimYield = (contract: Address, pool: string): EncodedCall =>
-  encode(savingsPoolAbi, 'claimYield', contract, bytes16(pool), reference());
-
-/** Whether anyone may pay the sender's yield in again, from now on. */
-export const setCompounding = (contract: Address, pool: string, enabled: boolean): EncodedCall =>
-  encode(savingsPoolAbi, enabled ? 'startCompounding' : 'stopCompounding', contract, bytes16(pool));
-
-export const buyTickets = (contract: Address, drawId: bigint, count: bigint): EncodedCall =>
-  encode(lotteryPoolAbi, 'buyTickets', contract, drawId, count);
-
-/** Calls that only name a draw. Anyone may send them; a refund goes to the sender, a prize to the winner. */
-export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): EncodedCall =>
-  encode(lotteryPoolAbi, name, contract, drawId);
 
 /** @throws ApiError 503 until an indexer has read it */
 export function chainIdOf({ chainId }: Pick<ChainRow, 'chainId'>): number {

@@ -1,5 +1,6 @@
 import type { CurrentDraw, PoolItem } from '@pooled-savings/client';
 import {
+  type Abi,
   type Address,
   createWalletClient,
   defineChain,
@@ -19,7 +20,7 @@ import type { WalletChoice } from '../wallets.js';
  * What otherwise needs the contracts' owner or time to pass. On the chain of `npm start` it can be done at once, so
  * that yield, claims and draws can be tried within a minute.
  */
-const ABI = parseAbi([
+const ABI: Abi = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount)',
   'function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps)',

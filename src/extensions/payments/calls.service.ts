@@ -74,7 +74,7 @@ export class CallsService {
 
   /**
    * @throws ApiError 400 for a part of it below the contract's minimum; 403 if the caller may not read the pool and has
-   * no position in it; 404 and 503 as for deposits; 409 for more than he has there
+   * no position in it; 404 and 503 as for deposits; 409 for more than the caller has there
    */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
     const wanted = BigInt(amount);

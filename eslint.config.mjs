@@ -65,7 +65,7 @@ const NOT_OPTIONAL = {
 /** What a feature or extension may use of another one: entities, statements, settings, and its module and service. */
 const NOT_EXPORTED = {
   regex:
-    '^#(features|extensions)/(?!access/(auth\\.guard|current-user|sessions|lifetimes)$|payments/(calls\\.dto|contract-calls)$|receivers/(signature|slots|webhook-client|webhook-target)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
+    '^#(features|extensions)/(?!access/(auth\\.guard|current-user|sessions|lifetimes)$|payments/(calls\\.dto|contract-calls)$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
   message:
     "Of another feature, use entities, statements, settings, module and service, access's guard, current user, sessions and lifetimes, and how payments answers a call.",
 };

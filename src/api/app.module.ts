@@ -59,7 +59,7 @@ const EXTENSIONS: AppImports = [
   StartModule,
   // Streams of events.
   EventsModule,
-  // Events sent to servers, with the room `receivers`. Stands on events.
+  // Events sent to servers. Stands on events.
   WebhooksModule,
   // Export and deletion of what is kept of a person. Stands on positions and webhooks.
   PeopleModule,

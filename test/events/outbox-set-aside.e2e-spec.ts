@@ -111,11 +111,6 @@ describe('a batch with an event that fails', () => {
     await hurried(() => patient.calls.at(-1)!.at(-1) === 'a-299');
     const after = patient.calls.flat().slice(patient.calls.flat().lastIndexOf('a-170'));
     expect(after).toEqual(all.slice(170));
-    // It grows again, and never gets more at once than there are.
-    const sizes = patient.calls
-      .slice(patient.calls.findLastIndex((call) => call[0] === 'a-170') + 1)
-      .map(({ length }) => length);
-    expect(sizes.slice(0, 3)).toEqual([2, 4, 8]);
   });
 
   it('keeps its place and what is suspected in other processes too', async () => {

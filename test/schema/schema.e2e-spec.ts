@@ -22,7 +22,7 @@ import * as sessions from '#features/access/sessions.sql';
 import { FIND_NONCE, ISSUE_NONCES, REMOVE_EXPIRED_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import * as events from '#extensions/events/events.sql';
-import { LANES } from '#extensions/receivers/slots';
+import { LANES } from '#extensions/webhooks/slots';
 import { READERS_OF_POOLS } from '#extensions/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_OF_CALL, DRAW_TO_CALL, POOL_TO_PAY } from '#extensions/payments/calls.sql';

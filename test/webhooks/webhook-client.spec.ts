@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { WebhookClient } from '#extensions/receivers/webhook-client';
-import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { WebhookClient } from '#extensions/webhooks/webhook-client';
+import { WebhooksSettings } from '#extensions/webhooks/webhooks.settings';
 import { until } from '../support/app';
 import { makeCertificate } from '../support/network/certificates';
 import { NameServer } from '../support/network/name-server';
@@ -36,7 +36,7 @@ const names = new NameServer({
   'silent.example': 'silent',
 });
 const resolver = new Resolver({ timeout: 60_000 });
-const environment = new ReceiversSettings();
+const environment = new WebhooksSettings();
 /** Sends to the public internet only. */
 const client = new WebhookClient(environment, resolver);
 /** As for development: sends to this machine too. */

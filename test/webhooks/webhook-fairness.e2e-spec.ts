@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
-import { WebhookClient } from '#extensions/receivers/webhook-client';
+import { WebhookClient } from '#extensions/webhooks/webhook-client';
 import { createApp } from '#api/app.setup';
 import { settings, until, useApp } from '../support/app';
 import type { Receiver } from '../support/events/receiver';

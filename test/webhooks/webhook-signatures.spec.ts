@@ -2,7 +2,7 @@ import { verifyWebhook } from '@pooled-savings/client/webhooks';
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import { newSecret, signatureHeaders } from '#extensions/receivers/signature';
+import { newSecret, signatureHeaders } from '#extensions/webhooks/signature';
 
 const ID = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 const BODY = JSON.stringify({ id: '1', topic: 'draw.opened' });

@@ -1,8 +1,8 @@
-import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
-import { problemOf, targetOf } from '#extensions/receivers/webhook-target';
+import { WebhooksSettings } from '#extensions/webhooks/webhooks.settings';
+import { problemOf, targetOf } from '#extensions/webhooks/webhook-target';
 
-const production = Object.assign(new ReceiversSettings(), { NODE_ENV: 'production' });
-const development = Object.assign(new ReceiversSettings(), { NODE_ENV: 'development' });
+const production = Object.assign(new WebhooksSettings(), { NODE_ENV: 'production' });
+const development = Object.assign(new WebhooksSettings(), { NODE_ENV: 'development' });
 
 it.each([
   '127.0.0.1',

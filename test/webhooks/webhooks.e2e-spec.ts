@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { CLAIM_DELIVERIES } from '#extensions/webhooks/deliveries.sql';
-import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
+import { WebhooksSettings } from '#extensions/webhooks/webhooks.settings';
 import { until, useApp } from '../support/app';
 import { addTransaction } from '../support/ledger';
 import { isSigned } from '../support/events/receiver';
@@ -116,7 +116,7 @@ describe('a webhook', () => {
   });
 
   it('leads to a public address', async () => {
-    const allowed = jest.replaceProperty(app.nest.get(ReceiversSettings), 'WEBHOOK_ALLOW_PRIVATE', false);
+    const allowed = jest.replaceProperty(app.nest.get(WebhooksSettings), 'WEBHOOK_ALLOW_PRIVATE', false);
     const { status, body } = await app.post('/webhooks', { url: 'http://127.0.0.1/' }, webhooks.owner);
     allowed.restore();
     expect([status, body.details]).toEqual([
@@ -131,7 +131,7 @@ describe('a delivery that fails', () => {
     const target = await webhooks.receiver();
     target.answer = (response) => response.writeHead(503).end('down for 5 minutes');
     const webhook = await webhooks.subscribe(target.url, TOPICS);
-    const { WEBHOOK_RETRY_SECONDS: settled } = app.nest.get(ReceiversSettings);
+    const { WEBHOOK_RETRY_SECONDS: settled } = app.nest.get(WebhooksSettings);
     const clock = async (): Promise<number> =>
       (await app.sql<{ now: number }>(`SELECT date_part('epoch', clock_timestamp()) AS now`))[0].now;
     let began = await clock();

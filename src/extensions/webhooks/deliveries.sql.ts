@@ -1,6 +1,6 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import type { Lane, Waiting } from '#extensions/receivers/slots';
+import type { Lane, Waiting } from './slots';
 import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 const JITTER = '(0.75 + random() / 2)';

@@ -1,8 +1,8 @@
 import type { Database } from '#platform/database/database';
 import type { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import type { ReceiversSettings } from '#extensions/receivers/receivers.settings';
-import { SHARES } from '#extensions/receivers/slots';
-import type { WebhookClient } from '#extensions/receivers/webhook-client';
+import type { WebhooksSettings } from './webhooks.settings';
+import { SHARES } from './slots';
+import type { WebhookClient } from './webhook-client';
 import { CLAIM_CHALLENGES } from './challenges.sql';
 import { CLAIM_DELIVERIES, DUE_WEBHOOKS, type DueWebhook } from './deliveries.sql';
 import { WebhookSender, bodyOf, challengeOf } from './webhook-sender';
@@ -31,7 +31,7 @@ it.each([CLAIM_CHALLENGES, CLAIM_DELIVERIES])('keeps its slots when $name fails'
     { readAll: run, writeAll: run } as unknown as Database,
     poller as unknown as OutboxPoller,
     {} as WebhookClient,
-    {} as ReceiversSettings,
+    {} as WebhooksSettings,
     { inc: () => undefined } as never,
   ).onApplicationBootstrap();
   // Challenges that were not sent count for the minute.

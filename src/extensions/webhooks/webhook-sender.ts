@@ -5,10 +5,10 @@ import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
-import { signatureHeaders } from '#extensions/receivers/signature';
-import { LANES, Slots, type Turn } from '#extensions/receivers/slots';
-import { type Message, SEND_TIMEOUT_MS, WebhookClient } from '#extensions/receivers/webhook-client';
+import { WebhooksSettings } from './webhooks.settings';
+import { signatureHeaders } from './signature';
+import { LANES, Slots, type Turn } from './slots';
+import { type Message, SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
 import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
 import {
   CLAIM_DELIVERIES,
@@ -48,7 +48,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly client: WebhookClient,
-    private readonly environment: ReceiversSettings,
+    private readonly environment: WebhooksSettings,
     @InjectMetric('webhook_attempts_total') private readonly attempts: Counter<'outcome'>,
   ) {}
 

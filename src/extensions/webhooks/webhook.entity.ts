@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Topic } from '#ledger/outbox/ledger-event';
 import { User } from '#features/access/user.entity';
-import type { Lane } from '#extensions/receivers/slots';
+import type { Lane } from './slots';
 import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 /** A receiver of events that a user has named. */

@@ -6,7 +6,7 @@ import { expiring } from '#platform/database/expired-rows';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
-import { WebhookClient } from '#extensions/receivers/webhook-client';
+import { WebhookClient } from './webhook-client';
 import {
   FAIL_DELIVERIES,
   FORGET_PREVIOUS_SECRETS,

@@ -9,9 +9,9 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { Sessions } from '#features/access/sessions';
 import { User } from '#features/access/user.entity';
-import { ReceiversSettings } from '#extensions/receivers/receivers.settings';
-import { newSecret } from '#extensions/receivers/signature';
-import { requireTarget } from '#extensions/receivers/webhook-target';
+import { WebhooksSettings } from './webhooks.settings';
+import { newSecret } from './signature';
+import { requireTarget } from './webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
@@ -96,7 +96,7 @@ async function lockUser(manager: EntityManager, { userId, generation }: Session)
 export class WebhooksService {
   constructor(
     private readonly transactions: Transactions,
-    private readonly environment: ReceiversSettings,
+    private readonly environment: WebhooksSettings,
     private readonly poller: OutboxPoller,
     sessions: Sessions,
   ) {

@@ -66,8 +66,6 @@ export class Delivery {
   private readonly unknown: UnknownTopics;
   private busy = false;
   private stopping = false;
-  /** How many events the handler gets at once while none is suspected. */
-  private size: number;
   /** Identifies the current hold. */
   private holder = '';
   private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
@@ -84,8 +82,7 @@ export class Delivery {
     private readonly metrics: ConsumerMetrics,
     private readonly logger: Logger,
   ) {
-    const { consumer, most } = handler;
-    this.size = most;
+    const { consumer } = handler;
     this.unknown = new UnknownTopics(logger, consumer);
     metrics.failures.inc({ consumer }, 0);
     metrics.setAside.inc({ consumer }, 0);
@@ -143,7 +140,6 @@ export class Delivery {
   private async fail({ events, end, cause }: Failure): Promise<void> {
     const { consumer, setsAside } = this.handler;
     const suspects = events.length;
-    this.size = Math.ceil(suspects / 2);
     // A single one has failed by itself; of several, one is found by halves, and it is not its fault that it takes long.
     const failures = suspects > 1 ? 0 : this.state.failures + 1;
     const isEnough =
@@ -195,7 +191,7 @@ export class Delivery {
     while (wanted.length > 0) {
       if (this.mustStop) return false;
       const { suspects } = this.state;
-      const next = wanted.splice(0, suspects > 0 ? Math.ceil(suspects / 2) : this.size);
+      const next = wanted.splice(0, suspects > 0 ? Math.ceil(suspects / 2) : this.handler.most);
       const place = { xid, position, item: next.at(-1)! + 1 };
       const given = next.map((n) => events[n]);
       const failure = await this.failureOf(given);
@@ -204,8 +200,6 @@ export class Delivery {
         return false;
       }
       this.advance(place, next.length);
-      if (this.state.suspects === 0)
-        this.size = Math.min(this.handler.most, 2 * Math.max(this.size, next.length));
     }
     if (end > begin) this.advance({ xid, position, item: end }, 0);
     return end === count;

@@ -54,7 +54,7 @@ export function OnLedgerEvent<Name extends Topic>(
 /**
  * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to `most` events in order,
  * a thousand by default. If it throws, half of them come again, then half of that, down to one, so that an event that
- * fails stops none before it; then it gets more again with each success.
+ * fails stops none before it.
  */
 export function OnLedgerEvents<Name extends Topic>(
   topics: Name | readonly Name[],

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { validationFailed } from '#platform/errors/errors';
-import type { ReceiversSettings } from './receivers.settings';
+import type { WebhooksSettings } from './webhooks.settings';
 import { isPublicAddress } from './public-address';
 
 /** Of a URL, in the form in which it is stored. */
@@ -19,7 +19,7 @@ const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
  * Why nothing can be sent to a URL, as far as that is known without resolving the name.
  * @returns undefined if there is no reason
  */
-export function problemOf(text: string, environment: ReceiversSettings): string | undefined {
+export function problemOf(text: string, environment: WebhooksSettings): string | undefined {
   if (!URL.canParse(text)) return 'must be an absolute URL';
   const url = new URL(text);
   const isHttp = url.protocol === 'http:' && environment.NODE_ENV !== 'production';
@@ -36,7 +36,7 @@ export function problemOf(text: string, environment: ReceiversSettings): string 
  * against `problemOf`.
  * @returns a text if it is refused: why
  */
-export function targetOf(text: string, environment: ReceiversSettings): Target | string {
+export function targetOf(text: string, environment: WebhooksSettings): Target | string {
   const problem = problemOf(text, environment);
   if (problem !== undefined) return problem;
   const url = new URL(text);
@@ -50,7 +50,7 @@ export function targetOf(text: string, environment: ReceiversSettings): Target |
 }
 
 /** The same for the field `url` of a request. @throws ApiError 400 */
-export function requireTarget(url: string, environment: ReceiversSettings): Target {
+export function requireTarget(url: string, environment: WebhooksSettings): Target {
   const target = targetOf(url, environment);
   if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
   return target;

@@ -7,7 +7,7 @@ import type { LookupFunction } from 'node:net';
 import { retryAfterOf } from '#platform/http/retry-after';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
-import { ReceiversSettings } from './receivers.settings';
+import { WebhooksSettings } from './webhooks.settings';
 
 /** Limit for the whole attempt: name lookup, connection, request and answer. */
 export const SEND_TIMEOUT_MS = 8000;
@@ -63,7 +63,7 @@ function reasonOf(error: Error & { code?: string }): string {
 @Injectable()
 export class WebhookClient {
   constructor(
-    private readonly environment: ReceiversSettings,
+    private readonly environment: WebhooksSettings,
     private readonly resolver: Resolver,
   ) {}
 

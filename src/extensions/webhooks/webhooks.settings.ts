@@ -2,7 +2,7 @@ import { ArrayMaxSize, ArrayNotEmpty, IsBoolean, IsInt, Max, Min } from 'class-v
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Flag, IntegerList, Setting } from '#platform/config/settings';
 
-export class ReceiversSettings extends ProcessSettings {
+export class WebhooksSettings extends ProcessSettings {
   static override readonly title = 'Webhooks';
 
   @Setting(
@@ -25,7 +25,7 @@ export class ReceiversSettings extends ProcessSettings {
   @Max(86_400, { each: true })
   WEBHOOK_RETRY_SECONDS = [10, 30, 120, 600, 3600, 14_400, 43_200];
 
-  static problems({ NODE_ENV, WEBHOOK_ALLOW_PRIVATE }: ReceiversSettings): string[] {
+  static problems({ NODE_ENV, WEBHOOK_ALLOW_PRIVATE }: WebhooksSettings): string[] {
     return NODE_ENV === 'production' && WEBHOOK_ALLOW_PRIVATE === true
       ? ['WEBHOOK_ALLOW_PRIVATE is refused in production']
       : [];

@@ -6,7 +6,7 @@ import { PoolContract } from '#ledger/adapters/pool-contract';
 import { artifacts, connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
 import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { NO_REF } from '../support/chain/contracts';
-import { NO_FAULTS, faultsOf } from '../support/browser/looks';
+import { looksGood } from '../support/browser/looks';
 import { PageBench, done, enter, press } from '../support/browser/page-bench';
 import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
 
@@ -47,7 +47,7 @@ const shows = (page: Page, text: string | RegExp): Promise<void> =>
 const offers = (page: Page): Promise<string[]> =>
   page.locator('[data-pool] .actions button:not(.local)').allInnerTexts();
 const look = async (...pages: Page[]): Promise<void> => {
-  for (const page of pages) expect(await faultsOf(page)).toEqual(NO_FAULTS);
+  for (const page of pages) await looksGood(page);
 };
 const gained = async ({ account }: TestWallet): Promise<string> =>
   `${((await bench.tokensOf(account.address)) - THOUSAND) / 10n ** 18n}`;

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
 import { useBrowser } from '../support/browser/browser';
+import { looksGood } from '../support/browser/looks';
 import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
 import type { TestWallet } from '../support/browser/test-wallet';
 
@@ -67,6 +68,8 @@ describe('a draw', () => {
     // No event tells of blocks.
     await press(page, 'Pick the winner');
     await done(page, 'The winner is picked');
+    await page.getByRole('button', { name: 'Take 26 TEST' }).waitFor();
+    await looksGood(page);
     await press(page, 'Take 26 TEST');
     await done(page, 'The prize is in your wallet.');
     expect(await spent(wallet)).toBe(-parseEther('25'));

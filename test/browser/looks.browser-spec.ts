@@ -16,6 +16,7 @@ const settled = (page: WatchedPage): Promise<void> => page.waitForTimeout(NOT_RE
 
 describe.each([
   ['a desktop', DESKTOP],
+  ['a tablet', { width: 768, height: 1024 }],
   ['a phone', PHONE],
 ])('on %s', (_, viewport) => {
   it.each(['light', 'dark'])('the page can be read, pressed and heard, %s', async (scheme) => {

@@ -141,7 +141,7 @@ function OpenCircle(props: { pool: PoolItem; circle: Circle; mine: PoolRounds['m
         <summary>Members, in the order of their turns</summary>
         <ol class="rows">
           {members.map((member) => (
-            <li key={member.account} class={member.place === circle.currentRound ? 'now' : ''}>
+            <li key={member.account}>
               <span title={member.account}>
                 {member.place + 1}. {member.account === address ? 'You' : shortAddress(member.account)}
                 {member.place === circle.currentRound && <span class="muted"> · turn now</span>}

@@ -71,3 +71,22 @@ export async function faultsOf(page: Page): Promise<Record<string, unknown>> {
   };
 }
 export const NO_FAULTS = { axe: [], broken: [], small: [], headings: 1 };
+
+const VIEWS = [
+  [390, 'dark'],
+  [768, 'light'],
+  [1280, 'dark'],
+] as const;
+
+/** Expects that nothing can be held against it on a phone, a tablet and a desktop, light or dark. */
+export async function looksGood(page: Page): Promise<void> {
+  const before = page.viewportSize()!;
+  const found: Record<string, unknown> = {};
+  for (const [width, colorScheme] of VIEWS) {
+    await page.setViewportSize({ ...before, width });
+    await page.emulateMedia({ colorScheme });
+    found[width] = await faultsOf(page);
+  }
+  await page.setViewportSize(before);
+  expect(found).toEqual(Object.fromEntries(VIEWS.map(([width]) => [width, NO_FAULTS])));
+}

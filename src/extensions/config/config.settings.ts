@@ -84,20 +84,14 @@ function isPublicAddress(address: string, isHttpAllowed: boolean): boolean {
 }
 
 /** Whether the address is one of the service's own and has more than the node's host. */
-function mayTellKey(address: string, own: string): boolean {
-  const said = keyPart(address);
-  return (
-    said !== '' &&
-    rpcEndpoints(own).some(({ url }) => hostname(url) === hostname(address) && keyPart(url) === said)
-  );
-}
+const mayTellKey = (address: string, own: string): boolean =>
+  rpcEndpoints(own).some(({ url }) => keyOf(url) !== '' && keyOf(url) === keyOf(address));
 
-const hostname = (address: string): string => new URL(address).hostname;
-
-/** The part of an address that may be a key. A node accepts it with another scheme or port, and with more slashes. */
-function keyPart(address: string): string {
-  const { pathname, search } = new URL(address);
-  return pathname.split('/').filter(Boolean).join('/') + search;
+/** Host and what may be a key. A node accepts it with another scheme or port, and with more slashes. */
+function keyOf(address: string): string {
+  const { hostname, pathname, search } = new URL(address);
+  const key = pathname.split('/').filter(Boolean).join('/') + search;
+  return key && `${hostname}/${key}`;
 }
 
 function parseCurrency(text: string): ChainCurrency | null {

@@ -45,10 +45,6 @@ const earlierBlockOf = (pool: string): string => `
   (SELECT c.number, c.time FROM ${CONTRACTS_APART} c JOIN pools own ON own.contract_address = c.address
    WHERE own.id = ${pool} AND c.number < b.number)`;
 
-/** SQL: whether the contract has ever taken money from the address for the pool. */
-export const hasPosition = (pool: string, address: string): string =>
-  `EXISTS (SELECT FROM positions o WHERE o.pool_id = ${pool} AND o.address = ${address})`;
-
 /** No row: the pool does not exist. Data null: the caller may not read the pool and never paid into it. */
 export const POOL_POSITION = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_position',

@@ -16,7 +16,7 @@ const NOTHING_KNOWN: State = ['disconnected', 'disconnected', null];
 
 @Injectable()
 export class HealthService {
-  private draining = false;
+  isDraining = false;
   private latest?: { at: number; state: Promise<State> };
 
   constructor(
@@ -26,7 +26,7 @@ export class HealthService {
 
   /** From now on readiness fails, so that load balancers stop sending requests. */
   drain(): void {
-    this.draining = true;
+    this.isDraining = true;
   }
 
   async report(): Promise<HealthReport> {
@@ -44,10 +44,6 @@ export class HealthService {
 
   async databaseStatus(): Promise<DatabaseStatus> {
     return (await this.state())[0];
-  }
-
-  get isDraining(): boolean {
-    return this.draining;
   }
 
   private state(): Promise<State> {

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ConfigController } from './config.controller';
 import { ClientConfigService } from './config.service';
-import { WalletChain } from './wallet-chain';
 
 /** What clients need to know. Not the service's own settings, which are in `settings/`. */
-@Module({ controllers: [ConfigController], providers: [ClientConfigService, WalletChain] })
+@Module({ controllers: [ConfigController], providers: [ClientConfigService] })
 export class ClientConfigModule {}

@@ -1,42 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { byPoolType } from '#values/types';
-import { Database } from '#platform/database/database';
-import { ChainSettings } from '#ledger/chain/chain.settings';
-import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
-import { localRpcUrl } from '#ledger/chain/endpoints';
-import type { ChainInfo, ClientConfig } from './config.dto';
-import { ClientConfigSettings } from './config.settings';
-
-/** Data of the chain and its token, for wallets. */
-@Injectable()
-export class WalletChain {
-  /** The chain of this machine; in development only. */
-  readonly localUrl?: string;
-
-  constructor(
-    private readonly database: Database,
-    settings: ChainSettings,
-    private readonly told: ClientConfigSettings,
-  ) {
-    this.localUrl = localRpcUrl(settings);
-  }
-
-  async read() {
-    const facts = await this.database.read(CHAIN_FACTS, {});
-    const chainId = facts ? Number(facts.chainId) : null;
-    return {
-      chainId,
-      chain: chainId === null ? null : chainInfo(chainId, this.told, this.localUrl),
-      token: facts?.address
-        ? { address: facts.address, symbol: facts.symbol, decimals: facts.decimals }
-        : null,
-      contractTokens: facts?.tokens ?? {},
-      contractMinimums: byPoolType((type) => facts?.minimums?.[type] ?? null),
-      contractCalls: facts?.calls ?? {},
-      contractsByAccount: facts?.byAccount ?? [],
-    } satisfies Partial<ClientConfig>;
-  }
-}
+import type { ChainInfo } from './config.dto';
+import type { ClientConfigSettings } from './config.settings';
 
 /** The settings, else the chain of this machine, else what is known of the chain id. */
 export function chainInfo(

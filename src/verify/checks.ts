@@ -4,17 +4,15 @@ import { compareBalances, comparePoolsAtChain, compareSeqs, compareValues } from
 import { NEXT_CONTRACTS } from '#verify/checks/chain.sql';
 import { tellCompleteness } from '#verify/checks/completeness';
 import * as derived from '#verify/checks/derived';
-import { compareEvents } from '#verify/checks/ledger';
+import { compareDerived } from '#verify/checks/compare';
+import * as sql from '#verify/checks/derived.sql';
+import { compareEvents, compareTimes } from '#verify/checks/ledger';
 import type { Look, Part } from '#verify/checks/look';
-import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
-import { NEXT_ADDRESSES } from '#verify/checks/members.sql';
-import { FIRST_POOL } from '#verify/checks/pools.sql';
 import { compareFormer, comparePositions } from '#verify/checks/positions';
-import { NEXT_POOLS } from '#verify/checks/positions.sql';
 import { compareCircles, compareNoCircles } from '#verify/checks/circles';
-import { compareShareTotals, compareShares } from '#verify/checks/shares';
+import { compareShares } from '#verify/checks/shares';
 import { FIRST_HOLDER, NEXT_HOLDERS } from '#verify/checks/shares.sql';
-import { compareTold } from '#verify/checks/told';
+import { comparePublished } from '#verify/checks/published';
 
 interface Check {
   readonly name: string;
@@ -81,10 +79,18 @@ export const POOLS_AT_CHAIN: Stepped = {
   ofChain: true,
   asks: 'contracts',
   table: 'pools',
-  first: FIRST_POOL,
+  first: sql.FIRST_POOL,
   atOnce: [10, 200],
   step: comparePoolsAtChain,
   again: compareValues,
+};
+
+/** The keys of pools, also of those that do not exist and of which something is kept. */
+const OF_POOLS = {
+  table: 'pools',
+  first: sql.FIRST_POOL,
+  keys: (look: Look, after: string, limit: number): Promise<string[]> =>
+    look.column(sql.NEXT_NAMED_POOLS, after, limit),
 };
 
 /**
@@ -113,7 +119,7 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
     step: compareEventsAtNode,
   },
   { name: 'blocks', ofChain: true, compare: compareBlocks },
-  { name: 'told', ofChain: true, compare: compareTold },
+  { name: 'published', ofChain: true, compare: comparePublished },
   {
     name: 'draws',
     ofChain: true,
@@ -121,7 +127,7 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
     // Contract and id.
     first: ' -1',
     atOnce: [1, 5000],
-    keys: (look, after, limit) => look.column(NEXT_DRAWS, ...after.split(' '), limit),
+    keys: (look, after, limit) => look.column(sql.NEXT_DRAWS, ...after.split(' '), limit),
     compare: derived.compareDraws,
   },
   {
@@ -132,24 +138,29 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
     keys: (look, after, limit) => look.column(NEXT_HOLDERS, ...after.split(' '), limit),
     compare: compareShares,
   },
-  { name: 'shareTotals', ofChain: true, compare: compareShareTotals },
-  { name: 'counts', ofChain: true, compare: derived.compareCounts },
-  { name: 'names', ofChain: true, compare: derived.compareNames },
+  { name: 'shareTotals', ofChain: true, compare: (look: Look) => compareDerived(look, [sql.SHARE_TOTALS]) },
+  { name: 'winners', ofChain: true, compare: (look: Look) => compareDerived(look, [sql.WINNERS]) },
   {
-    name: 'pools',
-    ofChain: false,
-    table: 'pools',
-    first: FIRST_POOL,
-    keys: (look, after, limit) => look.column(NEXT_POOLS, after, limit),
+    name: 'set aside',
+    ofChain: true,
+    // While events are in doubt, the counts may be what is right.
+    compare: (look: Look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
+  },
+  { name: 'names', ofChain: true, compare: derived.compareNames },
+  { name: 'ledger', ofChain: true, ...OF_POOLS, compare: compareTimes },
+  { name: 'pools', ofChain: false, ...OF_POOLS, compare: derived.comparePools },
+  {
+    name: 'positions',
+    ofChain: true,
+    ...OF_POOLS,
     async compare(look, ids) {
-      await derived.comparePools(look, ids);
       const clear = ids.filter((id) => !look.findings.isDisputed(id));
-      if (!look.mode.hasEvents || clear.length === 0) return;
+      if (clear.length === 0) return;
       await compareCircles(look, clear);
       await comparePositions(look, clear);
     },
   },
-  { name: 'totals', ofChain: false, compare: derived.compareTotals },
+  { name: 'totals', ofChain: false, compare: (look: Look) => compareDerived(look, [sql.TOTALS]) },
   { name: 'unpaid', ofChain: false, compare: derived.compareUnpaid },
   {
     name: 'former',
@@ -164,7 +175,7 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
     ofChain: false,
     table: 'users',
     first: '',
-    keys: (look, after, limit) => look.column(NEXT_ADDRESSES, after, limit),
+    keys: (look, after, limit) => look.column(sql.NEXT_ADDRESSES, after, limit),
     compare: derived.compareAddresses,
   },
   {

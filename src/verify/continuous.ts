@@ -6,7 +6,6 @@ import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
-import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { CHECKS, type Keyed, POOLS_AT_CHAIN, type Stepped, type Whole, stepOf } from './checks';
 import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
@@ -123,7 +122,6 @@ export class ContinuousVerification {
   async round(): Promise<void> {
     const client = await connect(this.options.databaseUrl, false, KEY_TIMEOUT_MS);
     try {
-      await client.query(`BEGIN READ WRITE; ${CREATE_MEMORY}; COMMIT`);
       if (!this.places) await (this.places = new Places(this.metrics)).load(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const round = { client, hasEvents: rows[0].hasCursor, places: this.places };

@@ -3,7 +3,6 @@ import type { AskedChain } from '#verify/contract/holdings';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport, asText } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
-import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { CHECKS, runCheck } from './checks';
 import { Progress } from './progress';
 
@@ -54,17 +53,14 @@ export async function verify(
   try {
     const client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
     try {
-      await client.query(CREATE_MEMORY);
       if (repair) await lockRepair(client);
       else await client.query('SET default_transaction_read_only = on');
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const look = new Look(client, findings, {
         repair,
-        remember: true,
         hasEvents: rows[0].hasCursor,
         signal,
         chain: endpoints,
-        advance: (done) => progress.advance(done, 0),
       });
       await compareAll(look, progress);
     } finally {

@@ -3,7 +3,6 @@ import { CHECKS, runCheck } from '#verify/checks';
 import { lockRepair } from '#verify/checks/connection';
 import { Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
-import { CREATE_MEMORY } from '#verify/checks/pools.sql';
 import { connect } from '#indexer/leading/leader';
 import { CORRECT_NAMES } from './names.sql';
 import { correct } from './correction';
@@ -31,7 +30,10 @@ const ADAPTED = `
   ORDER BY 1`;
 
 /** The checks of `verify` whose repair makes what follows from the events and the ledger. */
-const REPAIRED = ['draws', 'shareTotals', 'counts', 'pools', 'totals', 'former', 'addresses'];
+const REPAIRED = [
+  ...['draws', 'shareTotals', 'winners', 'set aside'],
+  ...['pools', 'positions', 'totals', 'former', 'addresses'],
+];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
@@ -126,9 +128,8 @@ export class Replay {
 
   /** What follows from events and ledger is repaired as by `verify --repair`. */
   private async repair(client: Client): Promise<Findings> {
-    await client.query(CREATE_MEMORY);
     const findings = new Findings(MOST_REFUSED);
-    const mode = { repair: true, remember: true, hasEvents: true, signal: this.signal };
+    const mode = { repair: true, hasEvents: true, signal: this.signal };
     const look = new Look(client, findings, mode);
     for (const check of CHECKS) if (REPAIRED.includes(check.name)) await runCheck(check, look);
     return findings;

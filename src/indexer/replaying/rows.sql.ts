@@ -1,6 +1,6 @@
 import { MOVEMENTS } from '#indexer/reading/money';
-import { DELETE_STREAMS, MAKE_STREAMS } from '#verify/checks/members.sql';
-import { POOL_COLUMNS, RECOUNT } from '#verify/checks/pools.sql';
+import { repairOf } from '#verify/checks/compare';
+import { POOL_COLUMNS, RECOUNT, STREAMS } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
@@ -104,6 +104,5 @@ export const SET_POOLS = [
    INSERT INTO owner_totals AS o (owner_id, type, contract, writer, active)
    SELECT owner_id, type, contract, 0, sum(active) FROM changed GROUP BY 1, 2, 3 HAVING sum(active) <> 0 ORDER BY 1, 2, 3
    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = o.active + excluded.active`,
-  DELETE_STREAMS,
-  MAKE_STREAMS,
+  repairOf(STREAMS),
 ];

@@ -11,7 +11,7 @@ import {
 import { HELD_SHARES, LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
 import { type Look, type Part, halves } from './look';
-import { NEXT_POOLS } from './pools.sql';
+import { NEXT_POOLS } from './derived.sql';
 
 const abi = parseAbi([
   'function seq() view returns (uint64)',

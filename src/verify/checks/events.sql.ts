@@ -1,4 +1,5 @@
 import { eventsAbi } from '#verify/contract/events.abi';
+import type { Following } from './compare';
 import { UNNUMBERED, ofName, standIn } from '#verify/contract/names.sql';
 
 /** The kinds of events that name a pool, a draw, or a circle of a pool. Some numbered events have no effect. */
@@ -142,40 +143,36 @@ export const COMPARE_LEDGER_ROWS = `
   WHERE y.pool_id = ANY($1::uuid[])
     AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE`;
 
-/** The times that ledger rows have from their events. `e` is the event. */
-const TIMES = [
-  `SELECT 'transactions' AS table, 'confirmed_at' AS "column", t.id::text AS id, t.pool_id AS pool, t.confirmed_at AS kept,
-    e.block_time AS recount, ${KEY} AS event
-   FROM transactions t JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
-   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND t.confirmed_at IS DISTINCT FROM e.block_time`,
-  `SELECT 'transactions', 'created_at', t.id::text, t.pool_id, t.created_at, e.block_time, ${KEY}
-   FROM transactions t JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
-   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND t.requested_amount IS NULL
-     AND t.created_at <> e.block_time`,
-  `SELECT 'transactions', 'confirmed_at', t.id::text, t.pool_id, t.confirmed_at, NULL, NULL
-   FROM transactions t
-   WHERE t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED' AND t.confirmed_at IS NOT NULL`,
-  `SELECT 'yield_accruals', 'accrued_at', concat_ws(' ', y.pool_id, y.block_number, y.log_index), y.pool_id,
-    y.accrued_at, e.block_time, ${KEY}
-   FROM yield_accruals y JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
-   WHERE y.pool_id = ANY($1::uuid[]) AND y.accrued_at <> e.block_time`,
-];
-/** Row: table, column, id, pool, kept, recount, and the event's key. Parameter: pool ids. */
-export const COMPARE_TIMES = `
-  SELECT "table", "column", id, pool, kept::text, recount::text, event FROM (${TIMES.join(' UNION ALL ')}) times`;
-/** Parameter: pool ids. */
-export const REPAIR_TIMES = [
-  `UPDATE transactions t SET confirmed_at = e.block_time,
-     created_at = CASE WHEN t.requested_amount IS NULL THEN e.block_time ELSE t.created_at END
-   FROM chain_events e
-   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND e.block_number = t.block_number
-     AND e.log_index = t.log_index AND (t.confirmed_at IS DISTINCT FROM e.block_time
-       OR t.requested_amount IS NULL AND t.created_at <> e.block_time)`,
-  `UPDATE transactions SET confirmed_at = NULL
-   WHERE pool_id = ANY($1::uuid[]) AND status <> 'CONFIRMED' AND confirmed_at IS NOT NULL`,
-  `UPDATE yield_accruals y SET accrued_at = e.block_time FROM chain_events e
-   WHERE y.pool_id = ANY($1::uuid[]) AND e.block_number = y.block_number AND e.log_index = y.log_index
-     AND y.accrued_at <> e.block_time`,
+const ITS_EVENT = {
+  from: 'chain_events e',
+  where: `t.pool_id = ANY($1::uuid[]) AND e.block_number = t.block_number AND e.log_index = t.log_index`,
+  select: `t.pool_id AS pool, ${KEY} AS event`,
+};
+/** The times that ledger rows have from their events. Parameter: pool ids. */
+export const TIMES: Following[] = [
+  {
+    table: 'transactions',
+    key: ['id'],
+    ...ITS_EVENT,
+    where: `${ITS_EVENT.where} AND t.status = 'CONFIRMED'`,
+    values: {
+      confirmed_at: 'e.block_time',
+      created_at: 'CASE WHEN t.requested_amount IS NULL THEN e.block_time ELSE t.created_at END',
+    },
+  },
+  {
+    table: 'transactions',
+    key: ['id'],
+    where: `t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'`,
+    select: 't.pool_id AS pool, NULL AS event',
+    values: { confirmed_at: 'NULL::timestamptz' },
+  },
+  {
+    table: 'yield_accruals',
+    key: ['pool_id', 'block_number', 'log_index'],
+    ...ITS_EVENT,
+    values: { accrued_at: 'e.block_time' },
+  },
 ];
 
 /** Keeps the indexer out: its transactions lock the cursor before they write. */

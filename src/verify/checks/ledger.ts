@@ -1,11 +1,10 @@
+import { LOCK_POOLS, differencesOf, repairOf } from './compare';
 import * as events from './events.sql';
 import type { Doubt } from './findings';
 import { type Look, type Part, type Value, unique } from './look';
-import * as pools from './pools.sql';
 import { replayPositions } from './positions';
 
 interface TimeValue extends Value {
-  table: 'transactions' | 'yield_accruals';
   pool: string;
   event: string | null;
 }
@@ -29,7 +28,9 @@ export async function compareEvents(look: Look, after: string, limit: number): P
 export async function compareTimes(look: Look, ids: string[]): Promise<void> {
   const { findings } = look;
   findings.doubt(await look.rows<Doubt>(events.COMPARE_LEDGER_ROWS, ids));
-  const found = await look.rows<TimeValue>(events.COMPARE_TIMES, ids);
+  const byKind: TimeValue[][] = [];
+  for (const each of events.TIMES) byKind.push(await differencesOf<TimeValue>(look, each, [ids]));
+  const found = byKind.flat();
   const clear = unique(found.map(({ pool }) => pool)).filter((pool) => !findings.isDisputed(pool));
   const contested = clear.filter((pool) => found.some((each) => each.pool === pool && each.event));
   const { wrongEvents, doubtful } = await judge(look, contested);
@@ -47,19 +48,20 @@ export async function compareTimes(look: Look, ids: string[]): Promise<void> {
       })),
   );
   const mendable = clear.filter((pool) => !doubtful.includes(pool));
-  for (const table of ['transactions', 'yield_accruals'] as const) {
-    const some = found.filter((each) => each.table === table);
+  for (const [i, each] of events.TIMES.entries()) {
+    const ofPools = (isChosen: (pool: string) => boolean): TimeValue[] =>
+      byKind[i].filter(({ pool }) => isChosen(pool));
     await look.report(
-      table,
-      some.filter(({ pool }) => mendable.includes(pool)),
+      each.table,
+      ofPools((pool) => mendable.includes(pool)),
       async () => {
-        await look.client.query(pools.LOCK_POOLS, [mendable]);
-        for (const statement of events.REPAIR_TIMES) await look.client.query(statement, [mendable]);
+        await look.client.query(LOCK_POOLS, [mendable]);
+        await look.client.query(repairOf(each), [mendable]);
       },
     );
     await look.report(
-      table,
-      some.filter(({ pool }) => findings.isDisputed(pool) && !wrongEvents.has(pool)),
+      each.table,
+      ofPools((pool) => findings.isDisputed(pool) && !wrongEvents.has(pool)),
     );
   }
 }

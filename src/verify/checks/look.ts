@@ -24,8 +24,6 @@ export const halves = (keys: string[]): string[][] => [0, 1].map((i) => keys.map
 interface Options {
   /** Repair derived data. */
   repair: boolean;
-  /** Remember each pool's contribution to pool_totals, in the table of CREATE_MEMORY. */
-  remember: boolean;
   /** Whether a chain was read, so that its events must explain the ledger. */
   hasEvents: boolean;
   signal: AbortSignal;
@@ -33,8 +31,6 @@ interface Options {
   chain?: AskedChain;
   /** The approximate number of values of pools in one request to the chain. */
   values: number;
-  /** Receives the progress of a long comparison. */
-  advance: (rows: number) => void;
 }
 
 /** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
@@ -50,8 +46,6 @@ export class Look {
   readonly unnumbered = new Set<string>();
   /** Blocks whose logs are not available. */
   readonly unreadable = new Set<string>();
-  /** The oldest transaction that ran when the first pool was remembered. */
-  floor?: string;
 
   constructor(
     readonly client: Client,
@@ -59,8 +53,7 @@ export class Look {
     options: Partial<Options> = {},
   ) {
     const { signal } = new AbortController();
-    const nothing = { repair: false, remember: false, hasEvents: false };
-    this.mode = { ...nothing, signal, values: 5000, advance: () => undefined, ...options };
+    this.mode = { repair: false, hasEvents: false, signal, values: 5000, ...options };
   }
 
   async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {

@@ -1,5 +1,4 @@
 import type { Model } from './model-rows';
-import { distinct } from './pools.sql';
 
 /** Positions and what their yield is computed from. Parameter: pool ids. */
 export const POSITIONS = {
@@ -85,13 +84,3 @@ export const openEvents = (times: 'block' | 'ledger'): string => {
 };
 export const NEXT_EVENTS = 'FETCH 5000 FROM verified_events';
 export const CLOSE_EVENTS = 'CLOSE verified_events';
-
-/** Pools that exist, or that something is kept of, in order. Parameters: the id to go on after, limit. */
-export const NEXT_POOLS = `
-  WITH RECURSIVE ${distinct('held', 'pool_id', 'positions')}, ${distinct('rated', 'pool_id', 'accrual_rates')}
-  SELECT id FROM (
-    (SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2)
-    UNION (SELECT pool_id FROM pool_weights WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT $2)
-    UNION (SELECT key FROM held LIMIT $2)
-    UNION (SELECT key FROM rated LIMIT $2)
-  ) found WHERE id IS NOT NULL ORDER BY id LIMIT $2`;

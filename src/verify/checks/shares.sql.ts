@@ -69,16 +69,3 @@ export const HOLDINGS = {
   tables: { share_holdings: { key: ['vault', 'account'], columns: ['shares', 'cost'] } },
   of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
 } satisfies Model<string>;
-
-const SUMS = `SELECT vault, sum(shares) AS shares, sum(cost) AS cost FROM share_holdings WHERE shares > 0 GROUP BY 1`;
-/** What all have of a vault that is not the sum of what each has. Row: vault, column, kept, recount. */
-export const COMPARE_TOTALS = `
-  SELECT vault AS id, c.name AS "column", c.kept::text AS kept, c.recount::text AS recount
-  FROM (${SUMS}) s FULL JOIN share_totals t USING (vault)
-  CROSS JOIN LATERAL (VALUES ('shares', coalesce(t.shares, 0), coalesce(s.shares, 0)),
-    ('cost', coalesce(t.cost, 0), coalesce(s.cost, 0))) c(name, kept, recount)
-  WHERE c.kept <> c.recount ORDER BY 1, 2`;
-export const REPAIR_TOTALS = [
-  'DELETE FROM share_totals',
-  `INSERT INTO share_totals (vault, shares, cost) SELECT * FROM (${SUMS}) s`,
-];

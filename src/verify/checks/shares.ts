@@ -55,14 +55,6 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
   await look.report('share_holdings', doubtful);
 }
 
-/** What all have of each vault. It is counted by one statement. */
-export async function compareShareTotals(look: Look): Promise<void> {
-  await look.report('share_totals', await look.rows<Value>(sql.COMPARE_TOTALS), async () => {
-    await look.client.query(LOCK_CURSOR);
-    for (const statement of sql.REPAIR_TOTALS) await look.client.query(statement);
-  });
-}
-
 /** The rows of accounts, some thousand at a time. */
 async function replayed(
   look: Look,

@@ -1,158 +1,143 @@
 import { compareBlocks } from '#verify/checks/blocks';
 import { compareBlocksAtNode, compareEventsAtNode } from '#verify/checks/node';
-import { compareBalances, comparePoolsAtChain, compareSeqs, compareValues } from '#verify/checks/chain';
-import { NEXT_CONTRACTS } from '#verify/checks/chain.sql';
+import { compareBalances, compareHoldings, compareSeqs } from '#verify/checks/chain';
+import { NEXT_CONTRACTS, NEXT_VALUES } from '#verify/checks/chain.sql';
+import { compareCircles, compareNoCircles } from '#verify/checks/circles';
+import { compareDerived } from '#verify/checks/compare';
 import { tellCompleteness } from '#verify/checks/completeness';
 import * as derived from '#verify/checks/derived';
-import { compareDerived } from '#verify/checks/compare';
 import * as sql from '#verify/checks/derived.sql';
+import { NEXT_EVENTS } from '#verify/checks/events.sql';
 import { compareEvents, compareTimes } from '#verify/checks/ledger';
-import type { Look, Part } from '#verify/checks/look';
+import type { Look } from '#verify/checks/look';
+import { NEXT_STORED } from '#verify/checks/node.sql';
 import { compareFormer, comparePositions } from '#verify/checks/positions';
-import { compareCircles, compareNoCircles } from '#verify/checks/circles';
-import { compareShares } from '#verify/checks/shares';
-import { FIRST_HOLDER, NEXT_HOLDERS } from '#verify/checks/shares.sql';
 import { comparePublished } from '#verify/checks/published';
+import { compareShares } from '#verify/checks/shares';
+import { NEXT_HOLDERS } from '#verify/checks/shares.sql';
 
-interface Check {
+/** What is gone over in batches of keys. */
+interface Walk {
+  /** The table whose estimated number of rows is the length of the walk. */
+  readonly table: string;
+  /** Sorts before all keys. */
+  readonly first: string;
+  /** SQL: the next keys, in order. Parameters: each word of the key to go on after, as many as `first` has; limit. */
+  readonly next: string;
+  /** The size of a batch: the first and the largest. */
+  readonly atOnce: readonly [number, number];
+  /** The key behind all that cannot be compared if this one cannot; the key itself, if left out. */
+  readonly behind?: (key: string) => string;
+}
+/** One comparison: of everything at once, or of one batch of keys after another. */
+export interface Check {
   readonly name: string;
   /** Whether it compares data that was read from the chain. */
   readonly ofChain: boolean;
-  /** What it requests from the endpoints, if anything: blocks, or the contracts' own values. */
+  /** What it requests from the endpoints, if anything: blocks, or the contracts' own values. The latter differ by their keys. */
   readonly asks?: 'blocks' | 'contracts';
-}
-/** A check in one piece. */
-export interface Whole extends Check {
-  readonly compare: (look: Look) => Promise<void>;
-}
-interface Walk extends Check {
-  /** The table whose estimated number of rows is the length of the walk. */
-  readonly table: string;
-  readonly first: string;
-  /** The batch size, where it differs. */
-  readonly atOnce?: readonly [number, number];
-}
-/** A check of one batch of keys after another. */
-export interface Keyed extends Walk {
-  /** The next keys; fewer than `limit` at the end. */
-  readonly keys: (look: Look, after: string, limit: number) => Promise<string[]>;
+  readonly walk?: Walk;
   readonly compare: (look: Look, keys: string[]) => Promise<void>;
 }
-/** A check in steps that are not lists of keys. */
-export interface Stepped extends Walk {
-  readonly step: (look: Look, after: string, limit: number) => Promise<Part>;
-  /** Compares again what differed, by the ids of the differences. */
-  readonly again?: (look: Look, ids: string[]) => Promise<void>;
+
+/** A statement took too long, or computed a value that is impossible. */
+const NOT_COMPUTED = /^(57014|22)/;
+
+/** Compares the next batch. A key that cannot be compared is left out, and named. @returns its keys, and where the next one continues: null at the end */
+export async function nextBatch(
+  check: Check,
+  look: Look,
+  after: string,
+  limit: number,
+): Promise<{ keys: string[]; last: string | null }> {
+  const { walk, compare } = check;
+  if (!walk) {
+    await compare(look, []);
+    return { keys: [''], last: null };
+  }
+  const words = after.split(' ');
+  const keys = await look.column(walk.next, ...walk.first.split(' ').map((_, i) => words[i] ?? ''), limit);
+  try {
+    if (keys.length > 0) await compare(look, keys);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    if (!NOT_COMPUTED.test(code ?? '')) throw error;
+    if (limit > 1) return nextBatch(check, look, after, 1);
+    look.findings.skip(`${check.name} of ${keys[0]}: ${message}`);
+    return { keys, last: walk.behind?.(keys[0]) ?? keys[0] };
+  }
+  return { keys, last: keys.length < limit ? null : keys.at(-1)! };
 }
 
-/** A walk's batch size: the first and the largest. */
-const AT_ONCE = [50, 5000] as const;
-
-/** Runs a check from its beginning to its end. @param note gets the rows of each step, and the share that is done */
+/** Runs a check from its beginning to its end. @param note gets the rows of each batch, and the share that is done */
 export async function runCheck(
-  check: Whole | Keyed | Stepped,
+  check: Check,
   look: Look,
   note: (rows: number, share: number) => void = () => undefined,
 ): Promise<void> {
-  if (!('first' in check)) return check.compare(look);
-  const total = await look.estimate(check.table);
+  const { walk } = check;
+  const total = walk ? await look.estimate(walk.table) : 1;
   let done = 0;
-  await look.goOn(check.first, check.atOnce ?? AT_ONCE, async (after, limit) => {
-    const { last, rows } = await stepOf(check, look, after, limit);
-    done += rows;
-    note(rows, done / total);
+  await look.goOn(walk?.first ?? '', walk?.atOnce ?? [1, 1], async (after, limit) => {
+    const { keys, last } = await nextBatch(check, look, after, limit);
+    done += keys.length;
+    note(keys.length, done / total);
     return last;
   });
 }
 
-/** Runs the next step of a walk. */
-export async function stepOf(walk: Keyed | Stepped, look: Look, after: string, limit: number): Promise<Part> {
-  if ('step' in walk) return walk.step(look, after, limit);
-  const keys = await walk.keys(look, after, limit);
-  if (keys.length > 0) await walk.compare(look, keys);
-  return { last: keys.length < limit ? null : keys.at(-1)!, rows: keys.length };
-}
-
-/** Pools on the chain. A round of continuous verification compares as many of them as it can. */
-export const POOLS_AT_CHAIN: Stepped = {
-  name: 'chain',
-  ofChain: true,
-  asks: 'contracts',
-  table: 'pools',
-  first: sql.FIRST_POOL,
-  atOnce: [10, 200],
-  step: comparePoolsAtChain,
-  again: compareValues,
-};
-
-/** The keys of pools, also of those that do not exist and of which something is kept. */
-const OF_POOLS = {
-  table: 'pools',
-  first: sql.FIRST_POOL,
-  keys: (look: Look, after: string, limit: number): Promise<string[]> =>
-    look.column(sql.NEXT_NAMED_POOLS, after, limit),
-};
+const BATCH = [50, 5000] as const;
+/** Pools, also those that do not exist and of which something is kept. */
+const OF_POOLS: Walk = { table: 'pools', first: sql.FIRST_POOL, next: sql.NEXT_NAMED_POOLS, atOnce: BATCH };
+/** Vaults and accounts. */
+const OF_HOLDERS: Walk = { table: 'share_holdings', first: ' ', next: NEXT_HOLDERS, atOnce: BATCH };
 
 /**
  * All checks, in their order: those of events and of published events find the pools and draws of which nothing may be
  * derived again.
  */
-export const CHECKS: (Whole | Keyed | Stepped)[] = [
+export const CHECKS: readonly Check[] = [
   {
     name: 'events',
     ofChain: true,
-    table: 'chain_events',
     // Contract and number.
-    first: ' 0',
-    atOnce: [1000, 5000],
-    step: compareEvents,
+    walk: { table: 'chain_events', first: ' 0', next: NEXT_EVENTS, atOnce: [1000, 5000] },
+    compare: compareEvents,
   },
   { name: 'blocks on the chain', ofChain: true, asks: 'blocks', compare: compareBlocksAtNode },
   {
     name: 'events on the chain',
     ofChain: true,
     asks: 'blocks',
-    table: 'chain_events',
     // Block and log index.
-    first: '-1 -1',
-    atOnce: [50, 500],
-    step: compareEventsAtNode,
+    walk: { table: 'chain_events', first: '-1 -1', next: NEXT_STORED, atOnce: [50, 500] },
+    compare: compareEventsAtNode,
   },
   { name: 'blocks', ofChain: true, compare: compareBlocks },
   { name: 'published', ofChain: true, compare: comparePublished },
   {
     name: 'draws',
     ofChain: true,
-    table: 'lottery_draws',
     // Contract and id.
-    first: ' -1',
-    atOnce: [1, 5000],
-    keys: (look, after, limit) => look.column(sql.NEXT_DRAWS, ...after.split(' '), limit),
+    walk: { table: 'lottery_draws', first: ' -1', next: sql.NEXT_DRAWS, atOnce: [1, 5000] },
     compare: derived.compareDraws,
   },
-  {
-    name: 'shares',
-    ofChain: true,
-    table: 'share_holdings',
-    first: FIRST_HOLDER,
-    keys: (look, after, limit) => look.column(NEXT_HOLDERS, ...after.split(' '), limit),
-    compare: compareShares,
-  },
-  { name: 'shareTotals', ofChain: true, compare: (look: Look) => compareDerived(look, [sql.SHARE_TOTALS]) },
-  { name: 'winners', ofChain: true, compare: (look: Look) => compareDerived(look, [sql.WINNERS]) },
+  { name: 'shares', ofChain: true, walk: OF_HOLDERS, compare: compareShares },
+  { name: 'shareTotals', ofChain: true, compare: (look) => compareDerived(look, [sql.SHARE_TOTALS]) },
+  { name: 'winners', ofChain: true, compare: (look) => compareDerived(look, [sql.WINNERS]) },
   {
     name: 'set aside',
     ofChain: true,
     // While events are in doubt, the counts may be what is right.
-    compare: (look: Look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
+    compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
   },
   { name: 'names', ofChain: true, compare: derived.compareNames },
-  { name: 'ledger', ofChain: true, ...OF_POOLS, compare: compareTimes },
-  { name: 'pools', ofChain: false, ...OF_POOLS, compare: derived.comparePools },
+  { name: 'ledger', ofChain: true, walk: OF_POOLS, compare: compareTimes },
+  { name: 'pools', ofChain: false, walk: OF_POOLS, compare: derived.comparePools },
   {
     name: 'positions',
     ofChain: true,
-    ...OF_POOLS,
+    walk: OF_POOLS,
     async compare(look, ids) {
       const clear = ids.filter((id) => !look.findings.isDisputed(id));
       if (clear.length === 0) return;
@@ -160,12 +145,12 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
       await comparePositions(look, clear);
     },
   },
-  { name: 'totals', ofChain: false, compare: (look: Look) => compareDerived(look, [sql.TOTALS]) },
+  { name: 'totals', ofChain: false, compare: (look) => compareDerived(look, [sql.TOTALS]) },
   { name: 'unpaid', ofChain: false, compare: derived.compareUnpaid },
   {
     name: 'former',
     ofChain: true,
-    async compare(look: Look) {
+    async compare(look) {
       await compareFormer(look);
       await compareNoCircles(look);
     },
@@ -173,30 +158,36 @@ export const CHECKS: (Whole | Keyed | Stepped)[] = [
   {
     name: 'addresses',
     ofChain: false,
-    table: 'users',
-    first: '',
-    keys: (look, after, limit) => look.column(sql.NEXT_ADDRESSES, after, limit),
+    walk: { table: 'users', first: '', next: sql.NEXT_ADDRESSES, atOnce: BATCH },
     compare: derived.compareAddresses,
   },
   {
     name: 'contracts',
     ofChain: true,
     asks: 'contracts',
-    table: 'chain_contracts',
-    first: '',
-    keys: (look, after, limit) => look.column(NEXT_CONTRACTS, after, limit),
+    walk: { table: 'chain_contracts', first: '', next: NEXT_CONTRACTS, atOnce: BATCH },
     compare: compareSeqs,
   },
   { name: 'completeness', ofChain: true, asks: 'contracts', compare: tellCompleteness },
-  POOLS_AT_CHAIN,
+  {
+    name: 'chain',
+    ofChain: true,
+    asks: 'contracts',
+    // Pools, and pools with an account. Anyone can add accounts to a pool, so each is a key.
+    walk: {
+      table: 'positions',
+      first: `${sql.FIRST_POOL} `,
+      next: NEXT_VALUES,
+      atOnce: [50, 2000],
+      behind: (key) => `${key.split(' ')[0]} ~`,
+    },
+    compare: compareHoldings,
+  },
   {
     name: 'shares on the chain',
     ofChain: true,
     asks: 'contracts',
-    table: 'share_holdings',
-    first: FIRST_HOLDER,
-    atOnce: [20, 500],
-    keys: (look, after, limit) => look.column(NEXT_HOLDERS, ...after.split(' '), limit),
+    walk: { ...OF_HOLDERS, atOnce: [20, 500] },
     compare: compareBalances,
   },
 ];

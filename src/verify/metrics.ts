@@ -10,7 +10,7 @@ export class VerifyMetrics {
   constructor(registry: Registry) {
     this.differences = new Gauge({
       name: 'indexer_verify_differences',
-      help: 'Pools, addresses and others that differ from ledger or chain, by kind, as of when each was last looked at',
+      help: 'Parts of the data that differ from ledger or chain, by kind, as of when each was last compared',
       labelNames: ['kind'],
       registers: [registry],
     });

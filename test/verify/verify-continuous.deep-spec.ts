@@ -260,7 +260,7 @@ describe('continuous verification', () => {
       expect(await isFound()).toBe(true);
       const failed = [
         'draws could not be verified: permission',
-        'sums could not be verified: set aside: permission',
+        'set aside could not be verified: permission',
       ];
       for (const line of failed) expect(logged.warnings).toContainEqual(expect.stringContaining(line));
     } finally {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFunctionSelector } from 'viem';
+import { CHECKS, nextBatch } from '#verify/checks';
 import { OtherBlock } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
 import { Findings, type VerifyReport, exitCode } from '#verify/checks/findings';
-import { compareEvents } from '#verify/checks/ledger';
 import { Look } from '#verify/checks/look';
 import { type AskedChain, type Call, hex } from '#verify/contract/holdings';
 import { eventsAbi } from '#verify/contract/events.abi';
@@ -133,13 +133,14 @@ it('names contracts that paid out more than the ledger has of a pool', async () 
 });
 
 it.each([7, 41, 42])('goes over all 41 events, %i at once, and asks no more after fewer', async (limit) => {
+  const events = CHECKS.find(({ name }) => name === 'events')!;
   const client = await connect(scene.written.operatorUrl, false, 10_000);
   try {
     const findings = new Findings(10);
     const look = new Look(client, findings);
     let batches = 0;
     for (let at: string | null = ' 0'; at !== null; batches += 1)
-      at = (await compareEvents(look, at, limit)).last;
+      at = (await nextBatch(events, look, at, limit)).last;
     expect(findings.report()).toMatchObject({ checked: { events: 41 }, listed: [] });
     expect(batches).toBe(Math.floor(41 / limit) + 1);
   } finally {

@@ -34,48 +34,50 @@ const MOVED = `
   UNION ALL
   ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}`;
 
-const isOfPart = (account: string): string =>
-  `${account} > p.after AND ($4::text[] IS NULL OR ${account} = ANY($4))`;
-
 const OVER = `c.state IN ('COMPLETED', 'CANCELLED')`;
 /** The circle of pool `p`, with what its contract must tell of its members. */
 const CIRCLE = `(SELECT json_build_object('id', c.circle_id::text, 'members', coalesce((
     SELECT json_agg(json_build_object('account', m.account, 'payout', (m.won - m.paid_out)::text,
       'refund', (CASE WHEN ${OVER} THEN m.collateral + m.paid - m.refunded ELSE 0 END)::text))
-    FROM circle_members m WHERE m.contract = c.contract AND m.circle_id = c.circle_id AND ${isOfPart('m.account')}), '[]'))
+    FROM circle_members m WHERE m.contract = c.contract AND m.circle_id = c.circle_id AND m.account = ANY(p.accounts)), '[]'))
   FROM circles c WHERE c.pool_id = p.id AND c.contract = p.contract_address)`;
 
+/** Pools, and the accounts that have positions in them. Parameters: pool and account to go on after, limit. Row: key. */
+export const NEXT_VALUES = `
+  SELECT key FROM (
+    (SELECT id::text AS key FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $3)
+    UNION ALL
+    (SELECT pool_id || ' ' || address FROM positions WHERE (pool_id, address) > ($1::uuid, $2::text)
+     ORDER BY pool_id, address LIMIT $3)
+  ) following ORDER BY key COLLATE "C" LIMIT $3`;
+
 /**
- * The balances that the chain must have for pools at the last block in effect: confirmed deposits less withdrawals of
- * each account, and events set aside, which moved money on the chain but not in the ledger. Also the positions, unless
- * the pool has events that are still to be applied. Anyone can add accounts to a pool, so only a part of them is sent.
- * Parameters: pool ids; pool and account to go on after, in this order; the most accounts of all pools, null for all;
- * the accounts, null for all. Rows, of the same snapshot as the cursor: pool, contract, total unless the pool was begun
- * before, accounts with amount and position, cursor.
+ * What the chain must say at the last block in effect: of accounts, confirmed deposits less withdrawals, and events set
+ * aside, which moved money on the chain but not in the ledger; of a pool, their sum. Also the positions, unless the pool
+ * has events that are still to be applied. Parameters: pools, and accounts of them, each null for the pool itself. Rows,
+ * of the same snapshot as the cursor: pool, contract, total if the pool itself was named, accounts with amount and
+ * position, cursor.
  */
 export const LEDGER_HOLDINGS = `
   WITH c AS MATERIALIZED (${EFFECTIVE}
   ), asked AS MATERIALIZED (
-    SELECT id, contract_address, id::text > $2 AS is_begin,
-      CASE id::text WHEN split_part($2, ' ', 1) THEN split_part($2, ' ', 2) ELSE '' END COLLATE "C" AS after
-    FROM pools WHERE id = ANY($1::uuid[])
+    SELECT p.id, p.contract_address, bool_or(w.account IS NULL) AS is_itself, array_agg(w.account) AS accounts
+    FROM unnest($1::uuid[], $2::text[]) AS w(pool, account) JOIN pools p ON p.id = w.pool GROUP BY p.id
   ), holders AS MATERIALIZED (
     SELECT p.id, h.* FROM asked p CROSS JOIN c CROSS JOIN LATERAL (
       SELECT coalesce(l.account, o.account) AS account, l.amount, o.position FROM (
         SELECT account::text AS account, sum(amount)::text AS amount FROM (${MOVED}) m
-        WHERE ${isOfPart('account')} GROUP BY 1 ORDER BY 1 LIMIT $3
+        WHERE account = ANY(p.accounts) GROUP BY 1
       ) l FULL JOIN (
         SELECT o.address AS account, json_build_object('account', o.address, 'balance', o.balance::text,
           'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})) AS position
-        FROM positions o WHERE o.pool_id = p.id AND ${isOfPart('o.address')} AND NOT EXISTS (SELECT FROM chain_events e
+        FROM positions o WHERE o.pool_id = p.id AND o.address = ANY(p.accounts) AND NOT EXISTS (SELECT FROM chain_events e
           WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = p.contract_address)
-        ORDER BY o.address LIMIT $3
-      ) o ON o.account = l.account ORDER BY 1 LIMIT $3) h
-    ORDER BY p.id, h.account LIMIT $3
+      ) o ON o.account = l.account) h
   )
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
     least(greatest(c.effective, 0), ${lastBlockOf('p.contract_address')}) AS block,
-    CASE WHEN p.is_begin THEN (SELECT coalesce(sum(amount), 0)::text FROM (${MOVED}) m) END AS total,
+    CASE WHEN p.is_itself THEN (SELECT coalesce(sum(amount), 0)::text FROM (${MOVED}) m) END AS total,
     (SELECT json_build_object('name', n.name, 'isNamed', k.pools_by <> 'reference', 'balance', k.balance_view, 'total', k.total_view)
       FROM chain_contracts k LEFT JOIN pool_names n ON n.pool_id = p.id
       WHERE k.address = p.contract_address AND (k.pools_by <> 'reference' OR k.balance_view IS NOT NULL OR k.total_view IS NOT NULL)

@@ -10,8 +10,7 @@ import {
 } from '#verify/contract/holdings';
 import { HELD_SHARES, LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
-import { type Look, type Part, halves } from './look';
-import { NEXT_POOLS } from './derived.sql';
+import { type Look, halves } from './look';
 
 const abi = parseAbi([
   'function seq() view returns (uint64)',
@@ -29,69 +28,13 @@ const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 const MIN_SIGHTINGS = 3;
-/** Sorts behind all ids and addresses. */
-const BEHIND = '~';
-const QUERY_CANCELED = '57014';
-
-const poolOf = (value: string): string => value.split(' ')[0];
-
-/**
- * Compares the next values of pools, in the order of pools and accounts, with those of the contracts at the ledger's
- * block. Pools whose ledger takes too long are left out. @param limit of pools. @throws NotComparable
- */
-export async function comparePoolsAtChain(look: Look, after: string, limit: number): Promise<Part> {
-  const ids = await look.column(NEXT_POOLS, poolOf(after), limit);
-  // The pool of the value itself may have more accounts.
-  const some = after.endsWith(BEHIND) ? ids : [poolOf(after), ...ids];
-  let last: string | null = null;
-  try {
-    last = await compareNext(look, some, after);
-  } catch (error) {
-    if ((error as { code?: string }).code !== QUERY_CANCELED) throw error;
-    if (limit > 1) return comparePoolsAtChain(look, after, 1);
-    look.findings.skip(`pools ${some.join(', ')}: the ledger takes too long`);
-  }
-  const begun = last === null ? BEHIND : poolOf(last);
-  const rows = ids.filter((id) => id <= begun).length;
-  look.findings.count('pools on the chain', rows);
-  return { last: last ?? (ids.length < limit ? null : `${ids.at(-1)!} ${BEHIND}`), rows };
-}
-
-/** @returns the last value, null at the end of these pools */
-async function compareNext(look: Look, ids: string[], after: string): Promise<string | null> {
-  const most = look.mode.values;
-  let last: string | null | undefined;
-  await compareHoldings(look, ids, [after, most, null], (all, rows) => {
-    all.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-    // The number of loaded accounts is limited, and some contracts have no function that returns a balance.
-    const loaded = rows.flatMap(({ id, holders }) => holders.map(({ account }) => `${id} ${account}`)).sort();
-    const ends = [all[most - 1]?.id, loaded[most - 1]].filter((end) => end !== undefined);
-    // What differs is asked for again, by itself.
-    if (last === undefined) last = ends.sort()[0] ?? null;
-    const end = last;
-    return end === null ? all : all.filter(({ id }) => id <= end);
-  });
-  return last ?? null;
-}
-
-/** The same for these values: pools, or pools with an account. @throws NotComparable */
-export async function compareValues(look: Look, values: string[]): Promise<void> {
-  const wanted = new Set(values);
-  const [ids, accounts] = [0, 1].map((i) => [...new Set(values.map((value) => value.split(' ')[i] ?? ''))]);
-  await compareHoldings(look, ids, ['', null, accounts], (all) => all.filter(({ id }) => wanted.has(id)));
-}
-
-async function compareHoldings(
-  look: Look,
-  ids: string[],
-  accounts: [after: string, most: number | null, only: string[] | null],
-  choose: (all: Question[], rows: Holding[]) => Question[],
-): Promise<void> {
+/** Compares values of pools with those of the contracts at the ledger's block. @param keys pools, and pools with an account. @throws NotComparable */
+export async function compareHoldings(look: Look, keys: string[]): Promise<void> {
   const asked = await compareWanted(
     look,
-    ids,
-    (some) => look.rows<Holding>(LEDGER_HOLDINGS, some, ...accounts),
-    (rows) => choose(rows.flatMap(questionsOf), rows).map((each) => ({ ...each, key: poolOf(each.id) })),
+    keys,
+    (some) => look.rows<Holding>(LEDGER_HOLDINGS, ...halves(some)),
+    (rows) => rows.flatMap(questionsOf).map((each) => ({ ...each, key: each.id })),
   );
   const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
   look.findings.count('balances on the chain', asked.length - yields);

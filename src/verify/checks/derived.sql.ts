@@ -309,13 +309,12 @@ const distinct = (name: string, column: string, table: string, condition = 'true
   )`;
 /** Sorts before all ids. */
 export const FIRST_POOL = '00000000-0000-0000-0000-000000000000';
-export const NEXT_POOLS = 'SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2';
-/** The same, and pools that do not exist and that something is kept of. */
+/** Pools, and those that do not exist and that something is kept of. Parameters: the id to go on after, limit. */
 export const NEXT_NAMED_POOLS = `
   WITH RECURSIVE ${distinct('held', 'pool_id', 'positions')}, ${distinct('rated', 'pool_id', 'accrual_rates')},
   ${distinct('streamed', 'pool_id', 'member_streams')}
   SELECT id FROM (
-    (${NEXT_POOLS})
+    (SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2)
     UNION (SELECT pool_id FROM pool_weights WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT $2)
     UNION (SELECT key FROM held LIMIT $2)
     UNION (SELECT key FROM rated LIMIT $2)

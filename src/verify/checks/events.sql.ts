@@ -107,23 +107,26 @@ const WRONG = [
      AND (t.requested_amount IS NULL) <> (right(t.id::text, 22) = right(${ROW_ID}::text, 22))`,
 ];
 
+/** Events by their numbers. Parameters: contract and number to go on after, limit. Row: both as a key. */
+export const NEXT_EVENTS = `
+  SELECT contract || ' ' || seq AS key FROM chain_events
+  WHERE (contract, seq) > ($1::text, $2::bigint) ORDER BY contract, seq LIMIT $3`;
+
 /**
- * Checks events in the order of their numbers, each alone and against the one before, the first one of its block, and
- * its row in the ledger. Row: last contract and number, number of events, differences. Parameters: contract and number
- * to go on after, limit.
+ * Checks each event alone and against the one before, the first one of its block, and its row in the ledger. Row: kind,
+ * id, wanted, found, subjects. Parameters: contracts and numbers.
  */
 export const COMPARE_EVENTS = `
   WITH batch AS MATERIALIZED (
-    SELECT * FROM chain_events WHERE (contract, seq) > ($1::text, $2::bigint) ORDER BY contract, seq LIMIT $3
+    SELECT e.* FROM unnest($1::text[], $2::bigint[]) AS w(contract, seq)
+    JOIN chain_events e ON e.contract = w.contract AND e.seq = w.seq
   ), numbered AS (
-    SELECT contract, seq, lag(seq, 1, CASE contract WHEN $1 THEN $2::bigint ELSE 0 END)
-      OVER (PARTITION BY contract ORDER BY seq) AS before FROM batch
+    SELECT contract, seq, coalesce(
+      (SELECT max(p.seq) FROM chain_events p WHERE p.contract = b.contract AND p.seq < b.seq), 0) AS before FROM batch b
   ), wrong (kind, id, wanted, found, subjects) AS (
     ${WRONG.join('\n UNION ALL\n')}
   )
-  SELECT l.contract, l.seq, (SELECT count(*)::float8 FROM batch) AS rows,
-    coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
-  FROM (SELECT contract, seq FROM batch ORDER BY contract DESC, seq DESC LIMIT 1) l`;
+  SELECT * FROM wrong`;
 
 /** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, wanted, found, subjects. */
 export const COMPARE_LEDGER_ROWS = `

@@ -1,27 +1,17 @@
 import { LOCK_POOLS, differencesOf, repairOf } from './compare';
 import * as events from './events.sql';
 import type { Doubt } from './findings';
-import { type Look, type Part, type Value, unique } from './look';
+import { type Look, type Value, halves, unique } from './look';
 import { replayPositions } from './positions';
 
 interface TimeValue extends Value {
   pool: string;
   event: string | null;
 }
-/**
- * Compares the next events with each other and with their rows in the ledger.
- * @param after contract and event number to go on after. @returns those of the last event, null at the end
- */
-export async function compareEvents(look: Look, after: string, limit: number): Promise<Part> {
-  const [found] = await look.rows<{ rows: number; differences: Doubt[]; contract: string; seq: string }>(
-    events.COMPARE_EVENTS,
-    ...after.split(' '),
-    limit,
-  );
-  if (!found) return { last: null, rows: 0 };
-  look.findings.count('events', found.rows);
-  look.findings.doubt(found.differences);
-  return { last: found.rows < limit ? null : `${found.contract} ${found.seq}`, rows: found.rows };
+/** Compares events with each other and with their rows in the ledger. @param keys contracts and numbers */
+export async function compareEvents(look: Look, keys: string[]): Promise<void> {
+  look.findings.count('events', keys.length);
+  look.findings.doubt(await look.rows<Doubt>(events.COMPARE_EVENTS, ...halves(keys)));
 }
 
 /** The rows of the ledger with their events, and the times that they have from these. */

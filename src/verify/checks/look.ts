@@ -11,12 +11,6 @@ export interface Value {
   recount: string | null;
 }
 
-/** The result of a step: the position to continue after, null at the end, and the number of rows. */
-export interface Part {
-  last: string | null;
-  rows: number;
-}
-
 export const unique = <T>(values: T[]): T[] => [...new Set(values)];
 /** The first and the second words of keys, as parameters of a statement. */
 export const halves = (keys: string[]): string[][] => [0, 1].map((i) => keys.map((key) => key.split(' ')[i]));
@@ -29,8 +23,6 @@ interface Options {
   signal: AbortSignal;
   /** Undefined: do not compare with the chain. */
   chain?: AskedChain;
-  /** The approximate number of values of pools in one request to the chain. */
-  values: number;
 }
 
 /** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
@@ -53,7 +45,7 @@ export class Look {
     options: Partial<Options> = {},
   ) {
     const { signal } = new AbortController();
-    this.mode = { repair: false, hasEvents: false, signal, values: 5000, ...options };
+    this.mode = { repair: false, hasEvents: false, signal, ...options };
   }
 
   async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {

@@ -28,13 +28,17 @@ export type EventColumn = (typeof COLUMNS)[number];
 
 const seconds = (column: string): string => `extract(epoch FROM ${column})::bigint`;
 
+/** Events in the order of the chain. Parameters: block and log index to go on after, limit. Row: both as a key. */
+export const NEXT_STORED = `
+  SELECT concat_ws(' ', block_number, log_index) AS key FROM chain_events
+  WHERE (block_number, log_index) > ($1::bigint, $2::bigint) ORDER BY block_number, log_index LIMIT $3`;
+
 /**
- * Events in the order of the chain, as of the cursor. Parameters: block and log index to go on after, limit. Row: where
- * the cursor stands, block and log index, the columns as text, times in seconds; whether the contract is of this
- * repository (of others, only their adapters know what events say), a vault, and one pool. Of vaults, the amount of the other
- * row that the same log has become.
+ * Events as of the cursor. Parameters: blocks and log indexes. Row: where the cursor stands, block and log index, the
+ * columns as text, times in seconds; whether the contract is of this repository (of others, only their adapters know
+ * what events say), a vault, and one pool. Of vaults, the amount of the other row that the same log has become.
  */
-export const NEXT_EVENTS = `
+export const STORED_EVENTS = `
   SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,
     NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter <> 'ReferencePool') AS "isOurs",
     EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter = 'Vault') AS "isVault",
@@ -42,8 +46,8 @@ export const NEXT_EVENTS = `
     CASE WHEN e.shares IS NOT NULL THEN (SELECT o.amount::text FROM chain_events o WHERE o.block_number = e.block_number
       AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract) END AS "otherAmount",
     ${COLUMNS.map((column) => `${column.endsWith('_time') ? seconds(`e.${column}`) : `e.${column}`}::text AS "${column}"`).join(', ')}
-  FROM chain_cursor c CROSS JOIN chain_events e
-  WHERE (e.block_number, e.log_index) > ($1::bigint, $2::bigint) ORDER BY e.block_number, e.log_index LIMIT $3`;
+  FROM chain_cursor c CROSS JOIN unnest($1::bigint[], $2::bigint[]) AS w(block, index)
+  JOIN chain_events e ON e.block_number = w.block AND e.log_index = w.index ORDER BY e.block_number, e.log_index`;
 
 /** Row: where the cursor stands, number, hash, parent hash, time in seconds. */
 export const BLOCKS = `

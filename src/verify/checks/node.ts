@@ -1,11 +1,11 @@
 import { NotComparable, certain, pause } from './chain';
 import type { Doubt } from './findings';
-import type { Look, Part } from './look';
+import { type Look, halves } from './look';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
 import { SECOND } from './share-model';
 import { reportBlocks } from './blocks';
 import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './node-log';
-import { BLOCKS, type EventColumn, NEXT_EVENTS } from './node.sql';
+import { BLOCKS, type EventColumn, STORED_EVENTS } from './node.sql';
 
 type Place = Pick<StoredEvent, 'block' | 'index'>;
 interface StoredBlock extends AtCursor {
@@ -23,19 +23,16 @@ const NO_SECONDS = 1e11;
 /** After this many blocks without readable logs, verification does not ask for those of further blocks. */
 const MOST_UNREADABLE = 100;
 
-/** Compares the next events that were read with what a node says of them now. @throws NotComparable */
-export async function compareEventsAtNode(look: Look, after: string, limit: number): Promise<Part> {
+/** Compares events with what a node says of them now. @param keys blocks and log indexes. @throws NotComparable */
+export async function compareEventsAtNode(look: Look, keys: string[]): Promise<void> {
   const { asked: rows, differing } = await certain(look, async (again) => {
     // A balancer may have asked a node for the logs that does not have them yet.
     if (again) await pause(look);
-    const all = await look.rows<StoredEvent>(NEXT_EVENTS, ...after.split(' '), limit);
-    const asked = all.filter((row) => !again || again.has(keyOf(row)));
+    const asked = await look.rows<StoredEvent>(STORED_EVENTS, ...halves([...(again ?? keys)]));
     return { asked, differing: await askEvents(look, asked) };
   });
   look.findings.count('events on the chain', rows.length);
   look.findings.doubt(differing);
-  const last = rows.at(-1);
-  return { last: last ? keyOf(last) : null, rows: rows.length };
 }
 
 /** The same for the blocks that are stored. @throws NotComparable */

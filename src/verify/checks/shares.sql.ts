@@ -12,8 +12,6 @@ const next = (before: string): string => `
      ORDER BY contract, account LIMIT 1)
   ) x ORDER BY vault COLLATE "C", account COLLATE "C" LIMIT 1`;
 
-/** What sorts before all vaults and accounts. */
-export const FIRST_HOLDER = ' ';
 /** Accounts that have, or had, shares of vaults. Parameters: vault and account to go on after, limit. Row: both as a key. */
 export const NEXT_HOLDERS = `
   WITH RECURSIVE holders(vault, account, n) AS (

@@ -72,7 +72,7 @@ export interface Holding extends AtCursor {
   id: string;
   contract: string;
   block: string;
-  /** Null in a part that does not begin the pool. */
+  /** Null if only accounts are asked for. */
   total: string | null;
   holders: { account: string; amount: string | null; position: StoredPosition | null }[];
   /** Of a contract that names pools itself, or has functions of its own: what it calls the pool, and its functions, if it has any. */

@@ -83,6 +83,7 @@ async function compareAll(look: Look, progress: Progress): Promise<void> {
     progress.begin(check.name);
     try {
       await runCheck(check, look, (rows, share) => progress.advance(rows, share));
+      if (check.name === 'events on the chain') look.areEventsConfirmed = look.unreadable.size === 0;
     } catch (error) {
       if (!check.asks || error instanceof Stopped) throw error;
       failed.add(check.asks);

@@ -13,14 +13,14 @@ const SUMS = ['account_days', 'owner_totals', 'pool_totals'];
 const changed = async (): Promise<string[]> => (await scene.changed()).filter((name) => !SUMS.includes(name));
 const SECOND = `interval '1 second'`;
 
-it('repairs times and the journal by the ledger alone, and nothing else', async () => {
+it('repairs times by the events that a node confirms, and the journal, and nothing else', async () => {
   await scene.corrupt(`UPDATE yield_accruals SET accrued_at = accrued_at - ${SECOND};
     UPDATE transactions SET confirmed_at = now() WHERE status = 'PENDING';
     UPDATE transactions SET confirmed_at = NULL WHERE requested_amount IS NOT NULL AND status = 'CONFIRMED';
     UPDATE transactions SET confirmed_at = confirmed_at + ${SECOND} WHERE requested_amount IS NULL;
     UPDATE transactions SET created_at = now() WHERE type = 'YIELD_CLAIM'`);
   await scene.corrupt(`UPDATE position_journal SET former = CASE WHEN former IS NULL THEN '{}'::jsonb END`);
-  const { listed, differences } = await scene.verify(true);
+  const { listed, differences } = await scene.verify(true, scene.node);
   const [{ rows }] = await scene.sql<{ rows: number }>('SELECT count(*)::int AS rows FROM transactions');
   expect(differences).toMatchObject({
     ...{ 'transactions.confirmed_at': rows, 'transactions.created_at': 1, 'yield_accruals.accrued_at': 2 },
@@ -97,7 +97,7 @@ it.each([
   expect((await changed()).filter((name) => name !== table && name !== 'chain_blocks')).toEqual([]);
 });
 
-it('mends no time after a wrong one of an event while a position of the pool is wrong too', async () => {
+it('repairs no time without a node, and derives nothing from either of the two', async () => {
   await scene.corrupt(`UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = 90;
     UPDATE positions SET balance = balance + 1 WHERE pool_id = '${scene.pool}' AND address = '${SAVER}'`);
   const { listed } = await scene.verify(true);

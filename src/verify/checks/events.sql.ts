@@ -149,8 +149,9 @@ export const COMPARE_LEDGER_ROWS = `
 const ITS_EVENT = {
   from: 'chain_events e',
   where: `t.pool_id = ANY($1::uuid[]) AND e.block_number = t.block_number AND e.log_index = t.log_index`,
-  select: `t.pool_id AS pool, ${KEY} AS event`,
-};
+  select: 't.pool_id AS pool',
+  lock: 'pools',
+} as const;
 /** The times that ledger rows have from their events. Parameter: pool ids. */
 export const TIMES: Following[] = [
   {
@@ -164,19 +165,19 @@ export const TIMES: Following[] = [
     },
   },
   {
-    table: 'transactions',
-    key: ['id'],
-    where: `t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'`,
-    select: 't.pool_id AS pool, NULL AS event',
-    values: { confirmed_at: 'NULL::timestamptz' },
-  },
-  {
     table: 'yield_accruals',
     key: ['pool_id', 'block_number', 'log_index'],
     ...ITS_EVENT,
     values: { accrued_at: 'e.block_time' },
   },
 ];
+/** Parameter: pool ids. */
+export const UNCONFIRMED_TIMES: Following = {
+  table: 'transactions',
+  key: ['id'],
+  where: `t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'`,
+  values: { confirmed_at: 'NULL::timestamptz' },
+};
 
 /** Keeps the indexer out: its transactions lock the cursor before they write. */
 export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';

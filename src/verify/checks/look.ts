@@ -36,6 +36,8 @@ export class Look {
   readonly mode: Options;
   /** Contracts that do not say how many events they have. */
   readonly unnumbered = new Set<string>();
+  /** Whether a node was asked for the events; those that it reports otherwise are in doubt. */
+  areEventsConfirmed = false;
   /** Blocks whose logs are not available. */
   readonly unreadable = new Set<string>();
 

@@ -45,26 +45,21 @@ export const FORGET_FORMER = `
 export const CLEAR_JOURNAL = 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid[])';
 /**
  * What counts for a contract of pools, in the order of the chain: the confirmed ledger, and events of the pool's own
- * contract that are set aside. Times are those of the events' blocks or, to find out which is wrong, those that the
- * ledger has. Parameter: pool ids.
+ * contract that are set aside. Parameter: pool ids.
  */
-export const openEvents = (times: 'block' | 'ledger'): string => {
-  const time = (ledger: string): string => (times === 'block' ? `coalesce(e.block_time, ${ledger})` : ledger);
-  const itsEvent = (row: string): string =>
-    `LEFT JOIN chain_events e ON e.block_number = ${row}.block_number AND e.log_index = ${row}.log_index`;
-  return `
+export const OPEN_EVENTS = `
   DECLARE verified_events NO SCROLL CURSOR FOR
   SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block,
     members
   FROM (
-    SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, ${time('t.confirmed_at')} AS time,
+    SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, t.confirmed_at AS time,
       CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn'
         WHEN 'YIELD_CLAIM' THEN 'YieldClaimed' END AS kind, NULL::text[] AS members
-    FROM transactions t ${itsEvent('t')} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
+    FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
-    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, ${time('y.accrued_at')}, 'YieldAccrued',
+    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, y.accrued_at, 'YieldAccrued',
       NULL
-    FROM yield_accruals y ${itsEvent('y')} WHERE y.pool_id = ANY($1::uuid[])
+    FROM yield_accruals y WHERE y.pool_id = ANY($1::uuid[])
     UNION ALL
     SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time,
       CASE WHEN e.kind IN ('Joined', 'Contributed') THEN 'Deposited'
@@ -81,6 +76,5 @@ export const openEvents = (times: 'block' | 'ledger'): string => {
     WHERE o.pool_id = ANY($1::uuid[]) AND o.kind = 'CircleOpened' AND o.outcome = 'APPLIED'
       AND e.kind = 'RoundEnded' AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL')
   ) events ORDER BY pool, block_number, log_index`;
-};
 export const NEXT_EVENTS = 'FETCH 5000 FROM verified_events';
 export const CLOSE_EVENTS = 'CLOSE verified_events';

@@ -24,7 +24,6 @@ const keyOf = ({ block, pool, address }: Omit<Former, 'former'>): string => `${b
 async function replayed(
   { client }: Look,
   ids: string[],
-  times: 'block' | 'ledger' = 'block',
   former = new Map<string, string[] | null | undefined>(),
 ): Promise<{ model: YieldModel; events: number }> {
   const model = new YieldModel();
@@ -33,7 +32,7 @@ async function replayed(
     const key = keyOf({ block, pool, address });
     if (former.has(key) && former.get(key) === undefined) former.set(key, valuesOf(model, pool, address));
   };
-  await client.query(sql.openEvents(times), [ids]);
+  await client.query(sql.OPEN_EVENTS, [ids]);
   for (;;) {
     const { rows } = await client.query<
       Record<Exclude<keyof PoolEvent, 'members'> | 'block', string> & { members: string[] | null }
@@ -111,17 +110,13 @@ interface Compared {
 }
 
 /** Replays the events of pools, and compares positions, and what is kept to take blocks back, in the same snapshot. */
-export function replayPositions(
-  look: Look,
-  ids: string[],
-  times: 'block' | 'ledger' = 'block',
-): Promise<Compared> {
+export function replayPositions(look: Look, ids: string[]): Promise<Compared> {
   return look.reading(async () => {
     const journal = await look.rows<Former>(sql.JOURNAL, ids);
     const before = new Map<string, string[] | null | undefined>(
       journal.map((row) => [keyOf(row), undefined]),
     );
-    const { model, events } = await replayed(look, ids, times, before);
+    const { model, events } = await replayed(look, ids, before);
     const wanted = rowsOf(model);
     const found = await compareRows(look, sql.POSITIONS, [ids], wanted);
     const differences = namesOf(sql.POSITIONS).flatMap((table) =>

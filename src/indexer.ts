@@ -15,7 +15,7 @@ import { RewindModule } from '#indexer/indexer.module';
 import { runIndexer } from '#indexer/indexer.setup';
 import { type AdapterReport, adapterReport, readAbi } from '#indexer/leading/adapter-report';
 import { Rewind } from '#indexer/leading/rewind';
-import { replay } from '#indexer/replaying/command';
+import { replay } from '#indexer/replaying/replay';
 import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 
 const THREADS = '/proc/self/task';

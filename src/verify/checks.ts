@@ -14,7 +14,7 @@ import { NEXT_STORED } from '#verify/checks/node.sql';
 import { compareFormer, comparePositions } from '#verify/checks/positions';
 import { comparePublished } from '#verify/checks/published';
 import { compareShares } from '#verify/checks/shares';
-import { NEXT_HOLDERS } from '#verify/checks/shares.sql';
+import { NEXT_HOLDERS } from '#verify/checks/shares';
 
 /** What is gone over in batches of keys. */
 interface Walk {

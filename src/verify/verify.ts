@@ -1,10 +1,10 @@
+import { parseArgs } from 'node:util';
 import { connect, lockRepair } from '#verify/checks/connection';
 import type { AskedChain } from '#verify/contract/holdings';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport, asText } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CHECKS, runCheck } from './checks';
-import { Progress } from './progress';
 
 export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
 
@@ -20,15 +20,15 @@ export interface VerifyOptions {
 
 /** @returns undefined when the arguments are not valid */
 export function readOptions(args: string[]): VerifyOptions | undefined {
-  const options: VerifyOptions = { repair: false, json: false, chain: true, limit: DEFAULT_LIMIT };
-  for (let i = 0; i < args.length; i += 1) {
-    if (args[i] === '--repair') options.repair = true;
-    else if (args[i] === '--json') options.json = true;
-    else if (args[i] === '--no-chain') options.chain = false;
-    else if (args[i] === '--limit' && /^\d{1,6}$/.test(args[i + 1] ?? '')) options.limit = Number(args[++i]);
-    else return undefined;
+  const flag = { type: 'boolean', default: false } as const;
+  const limit = { type: 'string', default: `${DEFAULT_LIMIT}` } as const;
+  try {
+    const { values } = parseArgs({ args, options: { repair: flag, json: flag, 'no-chain': flag, limit } });
+    if (!/^\d{1,6}$/.test(values.limit)) return undefined;
+    return { ...values, chain: !values['no-chain'], limit: Number(values.limit) };
+  } catch {
+    return undefined;
   }
-  return options;
 }
 
 export interface Options {
@@ -46,15 +46,14 @@ const STATEMENT_TIMEOUT_MS = 300_000;
 /** Compares all derived data with the ledger, and the ledger with the chain. */
 export async function verify(
   { databaseUrl, endpoints, repair, limit }: Options,
-  progress: Progress,
+  tell: (line: string) => unknown,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
   const findings = new Findings(limit);
   try {
-    const client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
+    const client = await connect(databaseUrl, repair, STATEMENT_TIMEOUT_MS);
     try {
       if (repair) await lockRepair(client);
-      else await client.query('SET default_transaction_read_only = on');
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const look = new Look(client, findings, {
         repair,
@@ -62,27 +61,42 @@ export async function verify(
         signal,
         chain: endpoints,
       });
-      await compareAll(look, progress);
+      await compareAll(look, tell);
     } finally {
       await client.end().catch(() => undefined);
     }
   } catch (error) {
     findings.skip((error as Error).message);
   }
-  progress.end();
   return findings.report();
 }
 
+/** Time between two lines about the progress. */
+const TOLD_MS = 5000;
+
+function progressOf(name: string, tell: (line: string) => unknown): (rows: number, share: number) => void {
+  const start = Date.now();
+  let [told, done] = [start, 0];
+  return (rows, share) => {
+    done += rows;
+    const now = Date.now();
+    if (now - told < TOLD_MS) return;
+    told = now;
+    tell(
+      `${name}: ${Math.min(99, Math.floor(100 * share))} %, ${Math.round((1000 * done) / (now - start))}/s`,
+    );
+  };
+}
+
 /** What a node cannot tell is left out, and said. */
-async function compareAll(look: Look, progress: Progress): Promise<void> {
+async function compareAll(look: Look, tell: (line: string) => unknown): Promise<void> {
   const { hasEvents, chain } = look.mode;
   const failed = new Set<string>();
   for (const check of CHECKS) {
     if (check.ofChain && !hasEvents) continue;
     if (check.asks && (!chain || failed.has(check.asks))) continue;
-    progress.begin(check.name);
     try {
-      await runCheck(check, look, (rows, share) => progress.advance(rows, share));
+      await runCheck(check, look, progressOf(check.name, tell));
       if (check.name === 'events on the chain') look.areEventsConfirmed = look.unreadable.size === 0;
     } catch (error) {
       if (!check.asks || error instanceof Stopped) throw error;
@@ -102,7 +116,7 @@ export async function verifyOnce(
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
   const options = { databaseUrl, endpoints: chain ? endpoints : undefined, repair, limit };
-  const report = await verify(options, new Progress(), stop.signal);
+  const report = await verify(options, (line) => process.stderr.write(`${line}\n`), stop.signal);
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
   await new Promise((written) => process.stdout.write(text, written));
   return report;

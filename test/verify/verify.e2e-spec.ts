@@ -10,7 +10,7 @@ import { type AskedChain, type Call, hex } from '#verify/contract/holdings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
-import { OPEN_ROWS } from '#verify/checks/shares.sql';
+import { OPEN_ROWS } from '#verify/checks/shares';
 import { SECOND } from '#verify/checks/share-model';
 import { endpointsOf } from '#indexer/verification';
 import type { AgreedChain } from '#indexer/agreement/agreed-chain';

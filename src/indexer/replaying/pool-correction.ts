@@ -7,9 +7,9 @@ import { updateKept } from '#indexer/ledger/event-rows';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { refusal } from '#indexer/ledger/set-aside';
-import { correct } from './correction';
+import { mending } from '#verify/checks/connection';
 import { type Replayed, addToPool, decideAgain, readLotteries, storedItem } from './event-reader';
-import { EVENTS_OF, HOLD_POOLS, NO_POOL, POOLS_OF } from './events.sql';
+import { EVENTS_OF, HOLD_CURSOR, HOLD_POOLS, NO_POOL, POOLS_OF } from './events.sql';
 import { OrderedRows, type Row, Turns } from './ordered-rows';
 import type { Wrong } from './pool-walk';
 import {
@@ -21,6 +21,16 @@ import {
   SET_POOLS,
   TAKE_BACK,
 } from './rows.sql';
+
+/**
+ * One transaction that may write what is derived, while the indexer's batches wait. Tries again after a conflict.
+ * @param work gets the last block that takes effect
+ */
+export const correct = <T>(client: Client, work: (effective: number) => Promise<T>): Promise<T> =>
+  mending(client, async () => {
+    const { rows } = await client.query<{ effective: string }>(HOLD_CURSOR);
+    return work(Number(rows[0].effective));
+  });
 
 const isPool = ({ id }: Pick<Wrong, 'id'>): boolean => !id.startsWith(NO_POOL);
 /** The draw is null for events that name neither a pool nor a draw. */

@@ -1,6 +1,61 @@
 import type { Look, Value } from './look';
 import { LOCK_CURSOR } from './events.sql';
-import { COMPARE_BLOCKS, FORGET_BLOCKS, REPAIR_CURSOR } from './blocks.sql';
+
+/**
+ * The last blocks and the cursor, which hold some thousand rows at most: blocks link, their times do not fall, and the events in
+ * them, the cursor and the chain's first block say the same. Row: table, column, id, kept, recount.
+ */
+const COMPARE_BLOCKS = `
+  SELECT 'chain_blocks' AS table, 'hash' AS "column", b.number::text AS id, b.hash AS kept, n.parent_hash AS recount
+  FROM chain_blocks b JOIN chain_blocks n ON n.number = b.number + 1 WHERE n.parent_hash <> b.hash
+  UNION ALL
+  SELECT 'chain_blocks', 'time', number::text, time::text, 'not before ' || before
+  FROM (SELECT number, time, lag(time) OVER (ORDER BY number) AS before FROM chain_blocks) b WHERE time < before
+  UNION ALL
+  SELECT 'chain_blocks', d.column_name, b.number::text, d.kept, d.recount
+  FROM chain_blocks b CROSS JOIN LATERAL (
+    SELECT e.block_hash, e.block_time FROM chain_events e WHERE e.block_number = b.number ORDER BY e.log_index LIMIT 1) e
+  CROSS JOIN LATERAL (VALUES ('hash', b.hash, e.block_hash), ('time', b.time::text, e.block_time::text))
+    AS d(column_name, kept, recount)
+  WHERE d.kept <> d.recount
+  UNION ALL
+  SELECT 'chain_blocks', 'number', b.number::text, b.number::text, 'up to ' || c.block_number
+  FROM chain_cursor c JOIN chain_blocks b ON b.number > c.block_number
+  UNION ALL
+  SELECT 'chain_cursor', 'genesis_hash', b.number::text, c.genesis_hash, b.hash
+  FROM chain_cursor c JOIN chain_blocks b ON b.number = 0 WHERE b.hash <> c.genesis_hash
+  UNION ALL
+  SELECT 'chain_cursor', 'block_hash', b.number::text, c.block_hash, b.hash
+  FROM chain_cursor c JOIN chain_blocks b ON b.number = c.block_number WHERE b.hash <> c.block_hash
+  UNION ALL
+  SELECT 'chain_cursor', 'block_time', b.number::text, c.block_time::text, b.time::text
+  FROM chain_cursor c JOIN chain_blocks b ON b.number = c.block_number WHERE b.time <> c.block_time
+  UNION ALL
+  SELECT 'chain_cursor', 'block_number', c.block_number::text, c.block_number::text, 'from ' || e.block_number
+  FROM chain_cursor c CROSS JOIN LATERAL (SELECT block_number FROM chain_events ORDER BY block_number DESC LIMIT 1) e
+  WHERE e.block_number > c.block_number
+  UNION ALL
+  SELECT 'chain_cursor', d.column_name, c.block_number::text, d.kept::text, 'up to ' || c.block_number
+  FROM chain_cursor c CROSS JOIN LATERAL (
+    VALUES ('applied_number', c.applied_number), ('proven_number', c.proven_number),
+      ('finalized_number', c.finalized_number)) AS d(column_name, kept)
+  WHERE d.kept > c.block_number
+  UNION ALL
+  SELECT 'chain_cursor', 'chain_id', c.block_number::text, c.chain_id::text, f.chain_id::text
+  FROM chain_cursor c CROSS JOIN chain_facts f WHERE f.chain_id <> c.chain_id`;
+
+/**
+ * The indexer reads again what it lacks of the last blocks. Those below have to go too, as it goes down from the cursor.
+ * The first block of the chain stays: it tells which chain this is. Parameter: the highest that is wrong.
+ */
+const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigint AND number > 0';
+
+/** By the block where it stands. Nothing is proven where more was proven than read. */
+const REPAIR_CURSOR = `
+  UPDATE chain_cursor c SET block_time = b.time, proven_number = CASE WHEN proven_number <= c.block_number THEN proven_number ELSE 0 END,
+    applied_number = least(applied_number, c.block_number),
+    finalized_number = CASE WHEN finalized_number <= c.block_number THEN finalized_number END
+  FROM chain_blocks b WHERE b.number = c.block_number AND b.hash = c.block_hash`;
 
 type BlockValue = Value & { table: 'chain_blocks' | 'chain_cursor' };
 

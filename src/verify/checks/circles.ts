@@ -1,26 +1,84 @@
 import { type Look, type Value, halves, unique } from './look';
 import { LOCK_CURSOR } from './events.sql';
-import { compareRows, namesOf, writeRows } from './model-rows';
+import { compareRows, namesOf, writeRows, type Model } from './model-rows';
 import { type CircleEvent, CircleModel, type Rows } from './circle-model';
-import * as sql from './circles.sql';
+
+/** Parameters: contracts and ids of circles. */
+const CIRCLES = {
+  tables: {
+    circles: {
+      key: ['contract', 'circle_id'],
+      columns: [
+        'pool_id',
+        'organiser',
+        'contribution',
+        'collateral',
+        'period',
+        'places',
+        'join_by',
+        'state',
+        'rounds_ended',
+        'round_end',
+        'opened_at',
+      ],
+    },
+    circle_members: {
+      key: ['contract', 'circle_id', 'account'],
+      columns: ['place', 'joined_at', 'collateral', 'paid', 'missed', 'won', 'paid_out', 'refunded'],
+    },
+    circle_rounds: {
+      key: ['contract', 'circle_id', 'round'],
+      columns: ['account', 'paid_count', 'ends_at', 'pot', 'ended_at'],
+    },
+  },
+  of: '(t.contract, t.circle_id) IN (SELECT * FROM unnest($1::text[], $2::numeric[]))',
+} satisfies Model<string>;
+
+/** The circles that pools have, or should have. Parameter: pool ids. Row: contract and id as a key. */
+const CIRCLES_OF_POOLS = `
+  SELECT contract || ' ' || circle_id AS key FROM circles WHERE pool_id = ANY($1::uuid[])
+  UNION
+  SELECT contract || ' ' || circle_id FROM chain_events
+  WHERE pool_id = ANY($1::uuid[]) AND kind = 'CircleOpened' AND outcome = 'APPLIED'`;
+
+/** In the order of the chain. Parameters: contracts and ids of circles. */
+const EVENTS = `
+  SELECT e.kind, e.contract, e.circle_id::text AS circle, e.pool_id::text AS pool, e.account, e.amount::text,
+    e.collateral::text, e.period::text, e.place::text, e.draw_time::text AS until, e.block_time::text AS time
+  FROM unnest($1::text[], $2::numeric[]) AS w(contract, circle_id)
+  JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id
+  WHERE e.outcome = 'APPLIED' ORDER BY e.block_number, e.log_index`;
+
+/** What is kept of circles that do not exist. */
+const OF_NONE = `
+  SELECT t.table, concat_ws(' ', t.contract, t.circle_id, t.key) AS id, 'circle_id' AS "column",
+    t.circle_id::text AS kept, NULL AS recount, t.contract || ' ' || t.circle_id AS circle
+  FROM (
+    SELECT 'circle_members' AS "table", contract, circle_id, account AS key FROM circle_members
+    UNION ALL SELECT 'circle_rounds', contract, circle_id, round::text FROM circle_rounds
+    UNION ALL SELECT 'circles', contract, circle_id, '' FROM circles c WHERE NOT EXISTS (
+      SELECT FROM chain_events e WHERE e.pool_id = c.pool_id AND e.kind = 'CircleOpened')
+  ) t
+  WHERE t.table = 'circles' OR NOT EXISTS (
+    SELECT FROM circles c WHERE c.contract = t.contract AND c.circle_id = t.circle_id)`;
 
 /** Compares the circles of pools with their events, in one snapshot. Call it as for positions. */
 export async function compareCircles(look: Look, ids: string[]): Promise<void> {
-  const keys = await look.column(sql.CIRCLES_OF_POOLS, ids);
+  const keys = await look.column(CIRCLES_OF_POOLS, ids);
   if (keys.length === 0) return;
   look.findings.count('circles', keys.length);
   const found = await look.reading(async () =>
-    compareRows(look, sql.CIRCLES, halves(keys), await wanted(look, keys)),
+    compareRows(look, CIRCLES, halves(keys), await wanted(look, keys)),
   );
   const repair = (): Promise<void> => write(look, keys, () => wanted(look, keys));
-  for (const table of namesOf(sql.CIRCLES)) await look.report(table, found[table], repair);
+  for (const table of namesOf(CIRCLES)) await look.report(table, found[table], repair);
 }
 
 /** What is kept of circles that do not exist. */
 export async function compareNoCircles(look: Look): Promise<void> {
-  const found = await look.rows<Value & { table: string; circle: string }>(sql.OF_NONE);
+  const found = await look.rows<Value & { table: string; circle: string }>(OF_NONE);
   const keys = unique(found.map(({ circle }) => circle));
-  for (const table of namesOf(sql.CIRCLES)) {
+  for (const table of namesOf(CIRCLES)) {
     const some = found.filter((each) => each.table === table);
     const none = { circles: [], circle_members: [], circle_rounds: [] };
     await look.report(table, some, () => write(look, keys, () => Promise.resolve(none)));
@@ -30,7 +88,7 @@ export async function compareNoCircles(look: Look): Promise<void> {
 /** The rows that applied events make. */
 async function wanted(look: Look, keys: string[]): Promise<Rows> {
   const models = new Map(keys.map((key) => [key, new CircleModel()]));
-  for (const event of await look.rows<CircleEvent>(sql.EVENTS, ...halves(keys)))
+  for (const event of await look.rows<CircleEvent>(EVENTS, ...halves(keys)))
     models.get(`${event.contract} ${event.circle}`)!.apply(event);
   const all = [...models.values()].map((model) => model.rows());
   return {
@@ -43,5 +101,5 @@ async function wanted(look: Look, keys: string[]): Promise<Rows> {
 /** The indexer waits for its end. */
 async function write(look: Look, keys: string[], rows: () => Promise<Rows>): Promise<void> {
   await look.client.query(LOCK_CURSOR);
-  await writeRows(look, sql.CIRCLES, halves(keys), await rows());
+  await writeRows(look, CIRCLES, halves(keys), await rows());
 }

@@ -1,4 +1,4 @@
-import { OTHER_PLACE } from './shares.sql';
+import { OTHER_PLACE } from './shares';
 
 /** Columns of an event that the chain says, as text, beside its place. */
 export const COLUMNS = [

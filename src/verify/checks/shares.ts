@@ -1,8 +1,74 @@
 import { type Look, type Value, halves, unique } from './look';
 import { LOCK_CURSOR } from './events.sql';
-import { type Row, compareRows, writeRows } from './model-rows';
-import { type Part, ShareModel, type WrongPart } from './share-model';
-import * as sql from './shares.sql';
+import { type Row, compareRows, writeRows, type Model } from './model-rows';
+import { type Part, ShareModel, type WrongPart, SECOND } from './share-model';
+
+const after = (before: string, vault: string): string => `(${vault}, account) > (${before})`;
+/** SQL: the holder after the one before it, of those that are stored or have events. It uses the indexes only. */
+const next = (before: string): string => `
+  SELECT vault, account FROM (
+    (SELECT vault::text, account::text FROM share_holdings WHERE ${after(before, 'vault')}
+     ORDER BY share_holdings.vault, share_holdings.account LIMIT 1)
+    UNION ALL
+    (SELECT contract, account FROM chain_events WHERE shares IS NOT NULL AND ${after(before, 'contract')}
+     ORDER BY contract, account LIMIT 1)
+  ) x ORDER BY vault COLLATE "C", account COLLATE "C" LIMIT 1`;
+
+/** Accounts that have, or had, shares of vaults. Parameters: vault and account to go on after, limit. Row: both as a key. */
+export const NEXT_HOLDERS = `
+  WITH RECURSIVE holders(vault, account, n) AS (
+    SELECT *, 1 FROM (${next('$1::text, $2::text')}) first
+    UNION ALL
+    SELECT following.*, n + 1 FROM holders h CROSS JOIN LATERAL (${next('h.vault, h.account')}) following
+    WHERE n < $3::int
+  )
+  SELECT vault || ' ' || account AS key FROM holders ORDER BY n`;
+
+const WANTED = 'unnest($1::text[], $2::text[]) AS w(vault, account)';
+/** SQL: the place of the other row that the log of event `e` has become. */
+export const OTHER_PLACE = `(e.log_index + ${SECOND}) % ${2n * SECOND}`;
+const part = (row: string): string =>
+  `CASE WHEN ${row}.kind IS NOT NULL THEN json_build_object('id', concat_ws(' ', ${row}.block_number, ${row}.log_index),
+    'kind', ${row}.kind, 'shares', ${row}.shares::text, 'amount', coalesce(${row}.amount, 0)::text, 'pool', ${row}.pool_id) END`;
+
+/** SQL: the amount paid by the log whose first row is `t` and whose second row, if any, is `y`. */
+const PAID = 't.amount + coalesce(y.amount, 0)';
+/** SQL: whether it shows the price of shares. Rounding hides it below a thousand units, or shares bought. */
+const IS_TRADE = `${PAID} >= 1000 AND CASE t.kind WHEN 'Deposited' THEN y.kind IS NULL AND t.shares >= 1000
+  WHEN 'Withdrawn' THEN y.kind = 'YieldClaimed' AND t.shares > 0 ELSE false END`;
+const SECOND_ROW = `y.contract = t.contract AND y.seq = t.seq + ${SECOND}`;
+/** SQL: whether row `e` is the second of a log by which shares were given. */
+const GIVEN = `e.kind = 'Withdrawn' AND e.log_index >= ${SECOND}`;
+
+/**
+ * The rows of accounts, one account after the other, in the order of the chain. Each of its logs comes once, or twice
+ * one after the other. Parameters, here and below: vaults, accounts.
+ */
+export const OPEN_ROWS = `
+  DECLARE verified_shares NO SCROLL CURSOR FOR
+  -- The last trade up to each log, in one pass over the vaults in which any of these accounts has given shares.
+  WITH traded AS MATERIALIZED (
+    SELECT t.contract, t.seq, max(t.seq) FILTER (WHERE ${IS_TRADE}) OVER (PARTITION BY t.contract ORDER BY t.seq) AS trade
+    FROM chain_events t LEFT JOIN chain_events y ON ${SECOND_ROW}
+    WHERE t.log_index < ${SECOND} AND t.contract IN (SELECT e.contract FROM ${WANTED}
+      JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL AND ${GIVEN})
+  )
+  SELECT e.contract AS vault, e.account, e.log_index >= ${SECOND} AS "isSecond", ${part('e')} AS own, ${part('o')} AS other,
+    CASE WHEN t.seq IS NOT NULL THEN json_build_object('amount', (${PAID})::text, 'shares', t.shares::text) END AS trade
+  FROM ${WANTED} JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL
+  LEFT JOIN chain_events o ON o.block_number = e.block_number AND o.log_index = ${OTHER_PLACE} AND o.contract = e.contract
+  LEFT JOIN traded l ON l.contract = e.contract AND l.seq = e.seq - ${SECOND} AND ${GIVEN}
+  LEFT JOIN chain_events t ON t.contract = l.contract AND t.seq = l.trade
+  LEFT JOIN chain_events y ON ${SECOND_ROW}
+  ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;
+const NEXT_ROWS = 'FETCH 5000 FROM verified_shares';
+const CLOSE_ROWS = 'CLOSE verified_shares';
+
+/** Parameters: vaults, accounts. */
+const HOLDINGS = {
+  tables: { share_holdings: { key: ['vault', 'account'], columns: ['shares', 'cost'] } },
+  of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
+} satisfies Model<string>;
 
 type StoredPart = Omit<Part, 'shares' | 'amount'> & Record<'shares' | 'amount', string>;
 interface StoredRow {
@@ -25,7 +91,7 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const { findings } = look;
   const { models, wrong, events, found } = await look.reading(async () => {
     const replay = await replayed(look, keys);
-    return { ...replay, found: await compareRows(look, sql.HOLDINGS, halves(keys), rowsOf(replay.models)) };
+    return { ...replay, found: await compareRows(look, HOLDINGS, halves(keys), rowsOf(replay.models)) };
   });
   findings.count('holdings of vaults', keys.length);
   findings.count('events of shares', events);
@@ -50,7 +116,7 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
     // The indexer waits for its end.
     await look.client.query(LOCK_CURSOR);
     const again = unique(clear.map(({ id }) => id));
-    await writeRows(look, sql.HOLDINGS, halves(again), rowsOf((await replayed(look, again)).models));
+    await writeRows(look, HOLDINGS, halves(again), rowsOf((await replayed(look, again)).models));
   });
   await look.report('share_holdings', doubtful);
 }
@@ -63,9 +129,9 @@ async function replayed(
   const models = new Map<string, ShareModel>();
   const wrong: WrongPart[] = [];
   let events = 0;
-  await look.client.query(sql.OPEN_ROWS, halves(keys));
+  await look.client.query(OPEN_ROWS, halves(keys));
   for (;;) {
-    const rows = await look.rows<StoredRow>(sql.NEXT_ROWS);
+    const rows = await look.rows<StoredRow>(NEXT_ROWS);
     if (rows.length === 0) break;
     events += rows.length;
     for (const { vault, account, isSecond, own, other, trade } of rows) {
@@ -82,7 +148,7 @@ async function replayed(
       );
     }
   }
-  await look.client.query(sql.CLOSE_ROWS);
+  await look.client.query(CLOSE_ROWS);
   return { models, wrong, events };
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { asText } from '#indexer/replaying/command';
-import { Replay, type ReplayReport } from '#indexer/replaying/replay';
+import { Replay, type ReplayReport, asText } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import { query, connectTo } from '../../support/database';
 import { SEED, generator } from '../../support/random';

@@ -5,7 +5,6 @@ import { endpointsOf } from '#indexer/verification';
 import type { AskedChain } from '#verify/contract/holdings';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
-import { Progress } from '#verify/progress';
 import { type Options, verify as compare } from '#verify/verify';
 import { CircleSketch } from '../circles/circle-sketch';
 import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../chain/paper-chain';
@@ -21,7 +20,7 @@ export const CACHES = ['chain_blocks', 'position_journal'];
 export const verify = (
   options: Options,
   signal: AbortSignal = new AbortController().signal,
-): Promise<VerifyReport> => compare(options, new Progress({ isTTY: false, write: () => true }), signal);
+): Promise<VerifyReport> => compare(options, () => undefined, signal);
 
 /** The command's report about a database and this node's chain. */
 export const verifyChain = (databaseUrl: string, rpcUrl: string): Promise<VerifyReport> => {

@@ -11,10 +11,9 @@ import { pause } from '#platform/timing/waits';
 import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
-import { jobs } from './jobs';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
-import { Attempts, type Task } from './task';
+import { Attempts, type Task, jobs } from './jobs';
 import { type KeeperState, KeeperTelemetry } from './telemetry';
 
 /** Time between two rounds, with half of it by chance: several keepers then seldom send the same at once. */

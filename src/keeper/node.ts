@@ -1,4 +1,17 @@
-import { type Address, type Hash, type Hex, hexToBigInt, hexToNumber, numberToHex } from 'viem';
+import {
+  type Abi,
+  type Address,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+  type Hash,
+  type Hex,
+  decodeFunctionResult,
+  encodeFunctionData,
+  hexToBigInt,
+  hexToNumber,
+  numberToHex,
+} from 'viem';
 import { CallReverted, type ChainRpc, ChainUnavailable, isBeyondSeconds } from '#ledger/chain/chain-rpc';
 
 /** EIP-1559. The contracts need a chain that has it. */
@@ -46,10 +59,22 @@ export class KeeperNode {
     return { mined, waiting: await orElse(count('pending'), () => mined) };
   }
 
-  /** @returns undefined when the contract refuses, or there is none */
-  async read(to: Address, data: Hex): Promise<Hex | undefined> {
+  /** What a view of a contract says. @returns undefined when the contract refuses, or there is none */
+  async read<const A extends Abi, Name extends ContractFunctionName<A, 'view'>>(
+    to: Address,
+    abi: A,
+    functionName: Name,
+    args: ContractFunctionArgs<A, 'view', Name>,
+  ): Promise<ContractFunctionReturnType<A, 'view', Name> | undefined> {
+    const view = { abi: abi as Abi, functionName: functionName as string };
+    const data = encodeFunctionData({ ...view, args: args as readonly unknown[] });
     const answer = await refusable(this.rpc.request('eth_call', [{ to, data }, 'latest']));
-    return answer === '0x' ? undefined : (answer as Hex | undefined);
+    if (answer === undefined || answer === '0x') return undefined;
+    return decodeFunctionResult({ ...view, data: answer as Hex }) as ContractFunctionReturnType<
+      A,
+      'view',
+      Name
+    >;
   }
 
   /** What the call would use. @returns undefined when it would fail */

@@ -3,7 +3,7 @@ import { type Hash, type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { Fees, KeeperNode } from './node';
-import type { Attempts, Task } from './task';
+import type { Attempts, Task } from './jobs';
 import type { KeeperState, KeeperTelemetry } from './telemetry';
 
 /** A transaction that waits for longer is replaced by one that pays more. */

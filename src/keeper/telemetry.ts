@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#platform/operating/metrics';
-import type { JobKind } from './task';
+import type { JobKind } from './jobs';
 
 /** idle: nothing is due. sending: a transaction waits for its block. The others keep what is due from being done. */
 const STATES = ['idle', 'sending', 'over_budget', 'without_funds', 'disconnected'] as const;

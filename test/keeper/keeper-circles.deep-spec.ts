@@ -1,10 +1,9 @@
-import { encodeFunctionResult, formatEther } from 'viem';
+import { formatEther } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { KeeperSettings } from '#settings/keeper.settings';
 import { type DevClient, artifacts } from '#dev/deploy';
-import { Circles } from '#keeper/circles';
+import { Attempts, type Task, jobs } from '#keeper/jobs';
 import type { KeeperNode } from '#keeper/node';
-import { Attempts, type Task } from '#keeper/task';
 import { CircleBench, CONTRIBUTION, DAY, Status } from '../support/circles/circles';
 import { NO_REF } from '../support/chain/contracts';
 import {
@@ -117,13 +116,11 @@ describe('the keeper', () => {
 /** A contract with so many circles, some of which are due for good. */
 function listOf(length: number, due: ReadonlySet<number>) {
   let calls = 0;
-  const read = (_: string, data: string): Promise<string> => {
+  const read = (_to: string, _abi: unknown, _name: string, [from, count]: bigint[]): Promise<unknown> => {
     calls++;
-    const [from, count] = [10, 74].map((at) => Number(`0x${data.slice(at, at + 64)}`));
-    const places = Array.from({ length: Math.max(0, Math.min(count, length - from)) }, (__, i) => from + i);
-    const result = [places.map(BigInt), places.map((place) => (due.has(place) ? 1 : 0))];
-    const { abi } = artifacts.RotatingPool;
-    return Promise.resolve(encodeFunctionResult({ abi, functionName: 'activeCircles', result }));
+    const size = Math.max(0, Math.min(Number(count), length - Number(from)));
+    const places = Array.from({ length: size }, (__, i) => Number(from) + i);
+    return Promise.resolve([places.map(BigInt), places.map((place) => (due.has(place) ? 1 : 0))]);
   };
   return { node: { read } as unknown as KeeperNode, calls: () => calls };
 }
@@ -134,24 +131,24 @@ describe('of 100,000 circles', () => {
   const placeOf = ({ subject }: Task): number => Number(subject.split(' ')[1]);
 
   it('each round looks at a part, and all are seen in some rounds', async () => {
-    const finder = new Circles('end_round');
+    const find = jobs(() => 0n).end_round;
     const { node, calls } = listOf(MOST, new Set([MOST - 1]));
     let rounds = 0;
     for (let tasks: Task[] = []; tasks.length === 0; rounds++) {
       const before = calls();
-      tasks = await finder.find(node, circles, new Attempts());
+      tasks = await find(node, circles, new Attempts());
       expect(calls() - before).toBeLessThanOrEqual(5);
     }
     expect(rounds).toBe(20);
   });
 
   it('each that is due gets its turn, also while those before it are due again', async () => {
-    const finder = new Circles('end_round');
+    const find = jobs(() => 0n).end_round;
     const due = new Set([0, 1, 2, 3, 40_000, 40_001, MOST - 1]);
     const { node } = listOf(MOST, due);
     const sent: number[] = [];
     while (sent.length < 2 * due.size) {
-      const [task] = await finder.find(node, circles, new Attempts());
+      const [task] = await find(node, circles, new Attempts());
       if (!task) continue;
       sent.push(placeOf(task));
       task.ended?.(true);
@@ -160,11 +157,11 @@ describe('of 100,000 circles', () => {
   });
 
   it('those that would fail or cost too much do not keep others waiting', async () => {
-    const finder = new Circles('end_round');
+    const find = jobs(() => 0n).end_round;
     const { node } = listOf(MOST, new Set([...Array(30).keys(), 50_000]));
     const offered = new Set<number>();
     for (let i = 0; i < 14; i++)
-      for (const task of await finder.find(node, circles, new Attempts())) offered.add(placeOf(task));
+      for (const task of await find(node, circles, new Attempts())) offered.add(placeOf(task));
     expect([...offered]).toEqual([...Array(30).keys(), 50_000]);
   });
 });

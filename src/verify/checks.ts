@@ -2,16 +2,17 @@ import { compareBlocks } from '#verify/checks/blocks';
 import { compareBlocksAtNode, compareEventsAtNode } from '#verify/checks/node';
 import { compareBalances, compareHoldings, compareSeqs } from '#verify/checks/chain';
 import { NEXT_CONTRACTS, NEXT_VALUES } from '#verify/checks/chain.sql';
-import { compareCircles, compareNoCircles } from '#verify/checks/circles';
+import { compareCircles } from '#verify/checks/circles';
 import { compareDerived } from '#verify/checks/compare';
 import { tellCompleteness } from '#verify/checks/completeness';
 import * as derived from '#verify/checks/derived';
 import * as sql from '#verify/checks/derived.sql';
+import { NAMES } from '#verify/contract/names.sql';
 import { NEXT_EVENTS } from '#verify/checks/events.sql';
 import { compareEvents, compareTimes } from '#verify/checks/ledger';
 import type { Look } from '#verify/checks/look';
 import { NEXT_STORED } from '#verify/checks/node.sql';
-import { compareFormer, comparePositions } from '#verify/checks/positions';
+import { comparePositions } from '#verify/checks/positions';
 import { comparePublished } from '#verify/checks/published';
 import { compareShares } from '#verify/checks/shares';
 import { NEXT_HOLDERS } from '#verify/checks/shares';
@@ -131,7 +132,7 @@ export const CHECKS: readonly Check[] = [
     // While events are in doubt, the counts may be what is right.
     compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
   },
-  { name: 'names', ofChain: true, compare: derived.compareNames },
+  { name: 'names', ofChain: true, compare: (look) => compareDerived(look, NAMES) },
   { name: 'ledger', ofChain: true, walk: OF_POOLS, compare: compareTimes },
   { name: 'pools', ofChain: false, walk: OF_POOLS, compare: derived.comparePools },
   {
@@ -146,15 +147,8 @@ export const CHECKS: readonly Check[] = [
     },
   },
   { name: 'totals', ofChain: false, compare: (look) => compareDerived(look, [sql.TOTALS]) },
-  { name: 'unpaid', ofChain: false, compare: derived.compareUnpaid },
-  {
-    name: 'former',
-    ofChain: true,
-    async compare(look) {
-      await compareFormer(look);
-      await compareNoCircles(look);
-    },
-  },
+  { name: 'unpaid', ofChain: false, compare: (look) => compareDerived(look, sql.UNPAID) },
+  { name: 'of none', ofChain: true, compare: (look) => compareDerived(look, sql.OF_NONE) },
   {
     name: 'addresses',
     ofChain: false,

@@ -33,7 +33,7 @@ const ADAPTED = `
 /** The checks of `verify` whose repair makes what follows from the events and the ledger. */
 const REPAIRED = [
   ...['draws', 'shareTotals', 'winners', 'set aside'],
-  ...['pools', 'positions', 'totals', 'former', 'addresses'],
+  ...['pools', 'positions', 'totals', 'of none', 'addresses'],
 ];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */

@@ -1,4 +1,4 @@
-import { type Look, type Value, halves, unique } from './look';
+import { type Look, halves } from './look';
 import { LOCK_CURSOR } from './events.sql';
 import { compareRows, namesOf, writeRows, type Model } from './model-rows';
 import { type CircleEvent, CircleModel, type Rows } from './circle-model';
@@ -49,19 +49,6 @@ const EVENTS = `
   JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id
   WHERE e.outcome = 'APPLIED' ORDER BY e.block_number, e.log_index`;
 
-/** What is kept of circles that do not exist. */
-const OF_NONE = `
-  SELECT t.table, concat_ws(' ', t.contract, t.circle_id, t.key) AS id, 'circle_id' AS "column",
-    t.circle_id::text AS kept, NULL AS recount, t.contract || ' ' || t.circle_id AS circle
-  FROM (
-    SELECT 'circle_members' AS "table", contract, circle_id, account AS key FROM circle_members
-    UNION ALL SELECT 'circle_rounds', contract, circle_id, round::text FROM circle_rounds
-    UNION ALL SELECT 'circles', contract, circle_id, '' FROM circles c WHERE NOT EXISTS (
-      SELECT FROM chain_events e WHERE e.pool_id = c.pool_id AND e.kind = 'CircleOpened')
-  ) t
-  WHERE t.table = 'circles' OR NOT EXISTS (
-    SELECT FROM circles c WHERE c.contract = t.contract AND c.circle_id = t.circle_id)`;
-
 /** Compares the circles of pools with their events, in one snapshot. Call it as for positions. */
 export async function compareCircles(look: Look, ids: string[]): Promise<void> {
   const keys = await look.column(CIRCLES_OF_POOLS, ids);
@@ -70,19 +57,12 @@ export async function compareCircles(look: Look, ids: string[]): Promise<void> {
   const found = await look.reading(async () =>
     compareRows(look, CIRCLES, halves(keys), await wanted(look, keys)),
   );
-  const repair = (): Promise<void> => write(look, keys, () => wanted(look, keys));
-  for (const table of namesOf(CIRCLES)) await look.report(table, found[table], repair);
-}
-
-/** What is kept of circles that do not exist. */
-export async function compareNoCircles(look: Look): Promise<void> {
-  const found = await look.rows<Value & { table: string; circle: string }>(OF_NONE);
-  const keys = unique(found.map(({ circle }) => circle));
-  for (const table of namesOf(CIRCLES)) {
-    const some = found.filter((each) => each.table === table);
-    const none = { circles: [], circle_members: [], circle_rounds: [] };
-    await look.report(table, some, () => write(look, keys, () => Promise.resolve(none)));
-  }
+  for (const table of namesOf(CIRCLES))
+    await look.report(table, found[table], async () => {
+      // The indexer waits for its end.
+      await look.client.query(LOCK_CURSOR);
+      await writeRows(look, CIRCLES, halves(keys), await wanted(look, keys));
+    });
 }
 
 /** The rows that applied events make. */
@@ -96,10 +76,4 @@ async function wanted(look: Look, keys: string[]): Promise<Rows> {
     circle_members: all.flatMap((rows) => rows.circle_members),
     circle_rounds: all.flatMap((rows) => rows.circle_rounds),
   };
-}
-
-/** The indexer waits for its end. */
-async function write(look: Look, keys: string[], rows: () => Promise<Rows>): Promise<void> {
-  await look.client.query(LOCK_CURSOR);
-  await writeRows(look, CIRCLES, halves(keys), await rows());
 }

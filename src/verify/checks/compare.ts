@@ -3,15 +3,23 @@ import type { Look, Value } from './look';
 
 interface Derived {
   table: string;
-  key: readonly string[];
   /** What keeps others from writing the rows while they are repaired. */
   lock?: 'cursor' | 'pools';
   /** So many words of a row's key are the parameters of the statements, an array each. A repair gets those that differ. */
   by?: number;
 }
 
+/** Values that a statement finds to be wrong. */
+export interface Found extends Derived {
+  /** SQL: id, column, kept, recount. */
+  differences: string;
+  /** Left out if only people can tell what is right. */
+  repair?: string;
+}
+
 /** Rows that are counted from others. */
 export interface Recounted extends Derived {
+  key: readonly string[];
   columns: readonly string[];
   /** SQL: key and columns of the rows that there should be, and the condition of these rows `t` of the table. */
   recount: string;
@@ -24,6 +32,7 @@ export interface Recounted extends Derived {
 
 /** Values of rows that follow from others. */
 export interface Following extends Derived {
+  key: readonly string[];
   /** SQL: what each column of row `t` has to be. */
   values: Readonly<Record<string, string>>;
   /** SQL: the other rows, if any, and how they belong to `t`. */
@@ -36,6 +45,8 @@ export interface Following extends Derived {
   /** Only people can tell what is right. */
   isDoubtful?: boolean;
 }
+
+type Compared = Recounted | Following | Found;
 
 /** Every change to a pool's ledger locks its row, so later changes add to the repaired values. */
 export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
@@ -67,7 +78,8 @@ const bothSides = ({ table, key, columns, recount, of, writer }: Recounted): str
 };
 
 /** Row: id, column, kept, recount. */
-export const comparison = (all: Recounted | Following): string => {
+export const comparison = (all: Compared): string => {
+  if ('differences' in all) return all.differences;
   const names = all.key.map((name) => `${'values' in all ? 't' : 'b'}.${name}`).join(', ');
   if ('values' in all) {
     const { table, values, from, where, select } = all;
@@ -85,7 +97,8 @@ export const comparison = (all: Recounted | Following): string => {
 };
 
 /** Writes what differs, and nothing else. To sums, which others write meanwhile, it adds what is missing. */
-export const repairOf = (all: Recounted | Following): string => {
+export const repairOf = (all: Compared): string => {
+  if ('differences' in all) return all.repair!;
   const { table, key } = all;
   if ('values' in all) {
     const { values, from, where, set } = all;
@@ -120,27 +133,21 @@ const parametersOf = (found: Value[], words: number): string[][] => {
 /** Compares with what should be, and repairs what differs. @param isClear false while what it follows from is in doubt */
 export async function compareDerived(
   look: Look,
-  all: readonly (Recounted | Following)[],
+  all: readonly Compared[],
   parameters: unknown[] = [],
   isClear = true,
 ): Promise<void> {
   for (const each of all) {
     const found = await look.rows<Value>(comparison(each), ...parameters);
+    const isJudged =
+      'differences' in each ? each.repair !== undefined : !('values' in each && each.isDoubtful);
     const repair = (): Promise<void> =>
       repairDerived(look, each, each.by ? parametersOf(found, each.by) : parameters);
-    await look.report(
-      each.table,
-      found,
-      isClear && !('values' in each && each.isDoubtful) ? repair : undefined,
-    );
+    await look.report(each.table, found, isClear && isJudged ? repair : undefined);
   }
 }
 
-export async function repairDerived(
-  { client }: Look,
-  each: Recounted | Following,
-  parameters: unknown[],
-): Promise<void> {
+export async function repairDerived({ client }: Look, each: Compared, parameters: unknown[]): Promise<void> {
   if (each.lock === 'cursor') await client.query(LOCK_CURSOR);
   if (each.lock === 'pools') await client.query(LOCK_POOLS, [parameters[0]]);
   await client.query(repairOf(each), parameters);

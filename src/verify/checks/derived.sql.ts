@@ -1,4 +1,4 @@
-import type { Following, Recounted } from './compare';
+import type { Following, Found, Recounted } from './compare';
 
 /** The tables and columns that follow from the ledger and from the events of draws. */
 
@@ -334,21 +334,57 @@ export const NEXT_ADDRESSES = `
     UNION (SELECT key FROM counted LIMIT $2)
   ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;
 
-/**
- * Hashes submitted for deposits that need no payment any more, pools that are cancelled and not, and money that came into
- * cancelled ones and did not bring them back. Row: kind, id, kept, recount. Parameter: most rows.
- */
-export const COMPARE_UNPAID = `
-  SELECT 'submissions' AS kind, s.transaction_id AS id, s.hash AS kept, NULL AS recount
-  FROM submissions s LEFT JOIN transactions t ON t.id = s.transaction_id
-  WHERE t.id IS NULL OR t.status = 'CONFIRMED' OR t.type <> 'DEPOSIT' OR t.account <> s.account
-  UNION ALL
-  SELECT 'cancelled_pools', c.id, 'cancelled', 'not cancelled' FROM cancelled_pools c JOIN pools p ON p.id = c.id
-  UNION ALL
-  SELECT 'cancelled_pools', c.id, 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
-    SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
-      AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
-        'PaidOut', 'CircleRefunded'))
-  ORDER BY 1, 2 LIMIT $1`;
-/** Parameter: transaction ids. */
-export const FORGET_SUBMISSIONS = 'DELETE FROM submissions WHERE transaction_id = ANY($1::uuid[])';
+const MOST_UNPAID = 10_000;
+/** Hashes submitted for deposits that need no payment any more; pools that are cancelled and not, or cancelled and paid. */
+export const UNPAID: Found[] = [
+  {
+    table: 'submissions',
+    differences: `
+      SELECT s.transaction_id AS id, 'state' AS "column", s.hash AS kept, NULL AS recount
+      FROM submissions s LEFT JOIN transactions t ON t.id = s.transaction_id
+      WHERE t.id IS NULL OR t.status = 'CONFIRMED' OR t.type <> 'DEPOSIT' OR t.account <> s.account
+      ORDER BY 1 LIMIT ${MOST_UNPAID}`,
+    repair: 'DELETE FROM submissions WHERE transaction_id = ANY($1::uuid[])',
+    by: 1,
+  },
+  {
+    table: 'cancelled_pools',
+    // The money came and did not bring it back.
+    differences: `
+      SELECT c.id, 'state' AS "column", 'cancelled' AS kept, 'not cancelled' AS recount
+      FROM cancelled_pools c JOIN pools p ON p.id = c.id
+      UNION ALL
+      SELECT c.id, 'state', 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
+        SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
+          AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
+            'PaidOut', 'CircleRefunded'))
+      ORDER BY 1 LIMIT ${MOST_UNPAID}`,
+  },
+];
+
+const ofNone = (table: string, key: string, column: string, condition: string): Found => ({
+  table,
+  differences: `SELECT concat_ws(' ', ${key}) AS id, '${column}' AS "column", t.${column}::text AS kept, NULL AS recount
+    FROM ${table} t WHERE ${condition}`,
+  repair: `DELETE FROM ${table} t WHERE ${condition}`,
+  lock: 'cursor',
+});
+const NO_CIRCLE =
+  'NOT EXISTS (SELECT FROM circles c WHERE c.contract = t.contract AND c.circle_id = t.circle_id)';
+/** What is kept of pools and circles that do not exist. */
+export const OF_NONE: Found[] = [
+  ofNone(
+    'position_journal',
+    't.block_number, t.pool_id, t.address',
+    'pool_id',
+    'NOT EXISTS (SELECT FROM pools p WHERE p.id = t.pool_id)',
+  ),
+  ofNone(
+    'circles',
+    't.contract, t.circle_id',
+    'circle_id',
+    `NOT EXISTS (SELECT FROM chain_events e WHERE e.pool_id = t.pool_id AND e.kind = 'CircleOpened')`,
+  ),
+  ofNone('circle_members', 't.contract, t.circle_id, t.account', 'circle_id', NO_CIRCLE),
+  ofNone('circle_rounds', 't.contract, t.circle_id, t.round', 'circle_id', NO_CIRCLE),
+];

@@ -1,10 +1,6 @@
-import { COMPARE_NAMES, COMPARE_POOLS } from '#verify/contract/names.sql';
 import { compareDerived } from './compare';
 import * as sql from './derived.sql';
-import { type Look, type Value, halves } from './look';
-
-/** Deposits and cancelled pools that one run reports at most. */
-const MOST_UNPAID = 10_000;
+import { type Look, halves } from './look';
 
 /** What pools, their members and their ledger have of each other. */
 export async function comparePools(look: Look, ids: string[]): Promise<void> {
@@ -26,22 +22,4 @@ export async function compareDraws(look: Look, keys: string[]): Promise<void> {
     const some = keys.filter((key) => findings.isDisputed(key) !== isClear);
     if (some.length > 0) await compareDerived(look, sql.DRAWS, halves(some), isClear);
   }
-}
-
-/** The names that contracts give to pools, which `replay` rebuilds, and the contracts that are a single pool. */
-export async function compareNames(look: Look): Promise<void> {
-  await look.report('chain_contracts', await look.rows<Value>(COMPARE_POOLS));
-  await look.report('pool_names', await look.rows<Value>(COMPARE_NAMES));
-}
-
-/** Hashes submitted for unpaid deposits, which a repair removes, and cancelled pools, which are left to a person. */
-export async function compareUnpaid(look: Look): Promise<void> {
-  const found = await look.rows<Value & { kind: string }>(sql.COMPARE_UNPAID, MOST_UNPAID);
-  const [submitted, cancelled] = ['submissions', 'cancelled_pools'].map((kind) =>
-    found.filter((each) => each.kind === kind).map((each) => ({ ...each, column: 'state' })),
-  );
-  await look.report('submissions', submitted, () =>
-    look.client.query(sql.FORGET_SUBMISSIONS, [submitted.map(({ id }) => id)]),
-  );
-  await look.report('cancelled_pools', cancelled);
 }

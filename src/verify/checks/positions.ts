@@ -35,10 +35,6 @@ const JOURNAL = `
     SELECT j.former ->> c FROM unnest(CASE j.address WHEN '' THEN ${former('pool_weights')} ELSE ${former('positions')} END) c)
     END AS former
   FROM position_journal j WHERE j.pool_id = ANY($1::uuid[])`;
-/** Rows that nothing reads: of pools that do not exist. */
-const JOURNAL_OF_NONE = `
-  SELECT concat_ws(' ', j.block_number, j.pool_id, j.address) AS id, 'pool_id' AS "column", j.pool_id::text AS kept,
-    NULL AS recount FROM position_journal j WHERE NOT EXISTS (SELECT FROM pools p WHERE p.id = j.pool_id)`;
 /** Parameters: blocks, pools, addresses. */
 const FORGET_FORMER = `
   DELETE FROM position_journal j USING unnest($1::bigint[], $2::uuid[], $3::text[]) AS w(block, pool, address)
@@ -242,12 +238,4 @@ export async function comparePositions(look: Look, ids: string[]): Promise<void>
     const columns = (['block', 'pool', 'address'] as const).map((name) => former.map((row) => row[name]));
     await client.query(FORGET_FORMER, columns);
   });
-}
-
-/** What is kept to take blocks back for pools that do not exist. */
-export async function compareFormer(look: Look): Promise<void> {
-  const found = await look.rows<Value>(JOURNAL_OF_NONE);
-  await look.report('position_journal', found, () =>
-    look.client.query(CLEAR_JOURNAL, [unique(found.map(({ kept }) => kept))]),
-  );
 }

@@ -4,22 +4,23 @@ import {
   type Hex,
   decodeAbiParameters,
   encodeFunctionData,
-  parseAbi,
   parseAbiItem,
 } from 'viem';
 import { bytes16 } from '#values/bytes16';
 
-/** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
-const abi = parseAbi([
-  'function totalOf(bytes16 poolId) view returns (uint256)',
-  'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
-  'function claimableOf(bytes16 poolId, address account) view returns (uint256)',
-]);
-/** What contracts/RotatingPool.sol tells of a circle. */
-const circleAbi = parseAbi([
-  'function totalOf(uint64 circleId) view returns (uint256)',
-  'function claimableOf(uint64 circleId, address account) view returns (uint256 payout, uint256 refund)',
-]);
+/** What is asked of a pool, where the contract has it: parameters are named `pool` and `account`. */
+type Views = Record<'total' | 'balance' | 'claimable', string | null>;
+const REFERENCE: Views = {
+  total: 'totalOf(bytes16 pool)',
+  balance: 'balanceOf(bytes16 pool, address account)',
+  claimable: 'claimableOf(bytes16 pool, address account)',
+};
+/** What contracts/RotatingPool.sol says of a circle: what can be claimed as payout and as refund. */
+const CIRCLE: Views = {
+  total: 'totalOf(uint64 pool)',
+  balance: null,
+  claimable: 'claimableOf(uint64 pool, address account)',
+};
 /** As the contract: see the yield model. */
 const SCALE = 2n ** 128n;
 
@@ -111,56 +112,57 @@ export const ethCall = (to: string, data: Hex, block: string): Call => [
   'eth_call',
   [{ to, data }, hex(block)],
 ];
-const address = (text: string): Hex => text as Hex;
 
 /** What the contract is asked about a pool, and the answers that the ledger expects. */
 export function questionsOf(holding: Holding): Question[] {
   const { id, contract, block, total, holders, circle, others } = holding;
   if (circle === true) return [];
-  const [ofTotal, ofBalance] = [others?.total, others?.balance].map(
-    (view) => view && functionOf(view).outputs,
-  );
-  const ask = (kind: string, data: Hex | undefined, key: string, wanted: string | bigint): Question[] =>
-    data === undefined
-      ? []
-      : [
-          {
-            ...{ kind, id: key, wanted: BigInt(wanted), call: ethCall(contract, data, block) },
-            outputs: (kind === 'chain.total' ? ofTotal : ofBalance) || [],
-          },
-        ];
-  const ofPool = (data: Hex | undefined): Question[] =>
-    total === null ? [] : ask('chain.total', data, id, total);
-  if (circle) {
-    const of = BigInt(circle.id);
-    const claimableOf = (account: string): Hex =>
-      encodeFunctionData({ abi: circleAbi, functionName: 'claimableOf', args: [of, address(account)] });
+  const pool = circle ? BigInt(circle.id) : nameOf(holding);
+  if (pool === undefined) return [];
+  const views = circle ? CIRCLE : others ? { ...others, claimable: null } : REFERENCE;
+  const ask = (
+    kind: string,
+    view: string | null,
+    wanted: string | bigint | null,
+    account = '',
+  ): Question[] => {
+    if (view === null || wanted === null) return [];
+    const item = functionOf(view);
+    const values: Record<string, unknown> = { pool, account };
+    const args = item.inputs.map((input) => values[input.name!]);
+    const data = encodeFunctionData({ abi: [item], functionName: item.name, args });
+    const key = account ? `${id} ${account}` : id;
+    const { outputs } = item;
+    return [{ kind, id: key, wanted: BigInt(wanted), call: ethCall(contract, data, block), outputs }];
+  };
+  const ofPool = ask('chain.total', views.total, total);
+  if (circle)
     return [
-      ...ofPool(encodeFunctionData({ abi: circleAbi, functionName: 'totalOf', args: [of] })),
+      ...ofPool,
+      // The two words that the contract answers with, as one number.
       ...circle.members.flatMap(({ account, payout, refund }) =>
-        // The two words that the contract answers with, as one number.
-        ask(
-          'chain.claimable',
-          claimableOf(account),
-          `${id} ${account}`,
-          (BigInt(payout) << 256n) | BigInt(refund),
-        ),
+        ask('chain.claimable', views.claimable, (BigInt(payout) << 256n) | BigInt(refund), account),
       ),
     ];
-  }
-  const { totalOf, balanceOf, claimableOf } = others ? viewsOf(holding) : referenceViews(id);
-  const ofAccounts = holders.flatMap(({ account, amount, position }) => {
-    const key = `${id} ${account}`;
-    return [
-      ...(amount === null ? [] : ask('chain.balance', balanceOf(account), key, amount)),
-      // Where position and ledger agree, the question above is enough.
-      ...(position === null || position.balance === amount
-        ? []
-        : ask('chain.position', balanceOf(account), key, position.balance)),
-      ...(position === null ? [] : ask('chain.claimable', claimableOf(account), key, claimable(position))),
-    ];
-  });
-  return [...ofPool(totalOf), ...ofAccounts];
+  const ofAccounts = holders.flatMap(({ account, amount, position }) => [
+    ...ask('chain.balance', views.balance, amount, account),
+    // Where position and ledger agree, the question above is enough.
+    ...ask(
+      'chain.position',
+      views.balance,
+      position && position.balance !== amount ? position.balance : null,
+      account,
+    ),
+    ...ask('chain.claimable', views.claimable, position && claimable(position), account),
+  ]);
+  return [...ofPool, ...ofAccounts];
+}
+
+/** What the contract calls the pool. @returns undefined if it does not know the pool yet */
+function nameOf({ id, others }: Holding): Hex | bigint | undefined {
+  if (!others || (others.name === null && !others.isNamed)) return bytes16(id);
+  if (others.name === null) return undefined;
+  return others.name.startsWith('0x') ? (others.name as Hex) : BigInt(others.name);
 }
 
 /** What the account could claim now. */
@@ -171,39 +173,11 @@ function claimable({ balance, offset, owed, first }: StoredPosition): bigint {
   return BigInt(owed) + (weight * BigInt(first.perWeight)) / SCALE + (BigInt(balance) * later) / SCALE;
 }
 
-interface Views {
-  totalOf?: Hex;
-  balanceOf: (account: string) => Hex | undefined;
-  claimableOf: (account: string) => Hex | undefined;
-}
-
-function referenceViews(id: string): Views {
-  const poolId = bytes16(id);
-  const of = (functionName: 'balanceOf' | 'claimableOf') => (account: string) =>
-    encodeFunctionData({ abi, functionName, args: [poolId, address(account)] });
-  return {
-    totalOf: encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] }),
-    balanceOf: of('balanceOf'),
-    claimableOf: of('claimableOf'),
-  };
-}
-
-const functionOf = (signature: string): AbiFunction => parseAbiItem(`function ${signature}`) as AbiFunction;
-
-/** A contract that does not know the pool yet cannot be asked about it. */
-function viewsOf({ id, others }: Holding): Views {
-  const { name, isNamed, balance, total } = others!;
-  const pool = name === null ? bytes16(id) : name.startsWith('0x') ? name : BigInt(name);
-  const data = (signature: string | null, account = ''): Hex | undefined => {
-    if (signature === null || (isNamed && name === null)) return undefined;
-    const item = functionOf(signature);
-    const values: Record<string, unknown> = { pool, account };
-    const args = item.inputs.map((input) => values[input.name!]);
-    return encodeFunctionData({ abi: [item], functionName: item.name, args });
-  };
-  return {
-    totalOf: data(total),
-    balanceOf: (account) => data(balance, account),
-    claimableOf: () => undefined,
-  };
+const functions = new Map<string, AbiFunction>();
+function functionOf(signature: string): AbiFunction {
+  const known = functions.get(signature);
+  if (known) return known;
+  const item = parseAbiItem(`function ${signature}`) as AbiFunction;
+  functions.set(signature, item);
+  return item;
 }

@@ -1,4 +1,4 @@
-import { type Hex, pad } from 'viem';
+import { type Hex, pad, parseAbi } from 'viem';
 import { ChainRpc, ChainUnavailable } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#ledger/chain/json-rpc';
@@ -107,7 +107,8 @@ describe.each(BEHAVIOURS)('a node that sends %s', (_, reply, saying, result) => 
   });
 
   it('is understood by the keeper', async () => {
-    const answer = await outcome(new KeeperNode(chain).read(ADDRESS, '0x'));
+    const abi = parseAbi(['function value() view returns (bytes32)']);
+    const answer = await outcome(new KeeperNode(chain).read(ADDRESS, abi, 'value', []));
     expect(answer).toEqual(isSilent ? thrown(ChainUnavailable) : result);
   });
 

@@ -46,8 +46,7 @@ const CLEAR_JOURNAL = 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid
  * What counts for a contract of pools, in the order of the chain: the confirmed ledger, and events of the pool's own
  * contract that are set aside. Parameter: pool ids.
  */
-const OPEN_EVENTS = `
-  DECLARE verified_events NO SCROLL CURSOR FOR
+const EVENTS = `
   SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block,
     members
   FROM (
@@ -75,8 +74,6 @@ const OPEN_EVENTS = `
     WHERE o.pool_id = ANY($1::uuid[]) AND o.kind = 'CircleOpened' AND o.outcome = 'APPLIED'
       AND e.kind = 'RoundEnded' AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL')
   ) events ORDER BY pool, block_number, log_index`;
-const NEXT_EVENTS = 'FETCH 5000 FROM verified_events';
-const CLOSE_EVENTS = 'CLOSE verified_events';
 
 type Table = keyof typeof POSITIONS.tables;
 
@@ -96,7 +93,7 @@ const keyOf = ({ block, pool, address }: Omit<Former, 'former'>): string => `${b
  * @param former keys of rows that are wanted as they were before a block; filled with their values
  */
 async function replayed(
-  { client }: Look,
+  look: Look,
   ids: string[],
   former = new Map<string, string[] | null | undefined>(),
 ): Promise<{ model: YieldModel; events: number }> {
@@ -106,73 +103,54 @@ async function replayed(
     const key = keyOf({ block, pool, address });
     if (former.has(key) && former.get(key) === undefined) former.set(key, valuesOf(model, pool, address));
   };
-  await client.query(OPEN_EVENTS, [ids]);
-  for (;;) {
-    const { rows } = await client.query<
-      Record<Exclude<keyof PoolEvent, 'members'> | 'block', string> & { members: string[] | null }
-    >(NEXT_EVENTS);
-    if (rows.length === 0) break;
-    events += rows.length;
-    for (const { kind, pool, account, amount, time, block, members } of rows) {
-      note(block, pool, '');
-      if (account !== null) note(block, pool, account);
-      for (const member of members ?? []) note(block, pool, member);
-      model.apply({
-        kind: kind as PoolEvent['kind'],
-        pool,
-        account,
-        amount: BigInt(amount ?? 0),
-        time: BigInt(time),
-        members,
-      });
-    }
+  type Stored = Record<Exclude<keyof PoolEvent, 'members'> | 'block', string> & { members: string[] | null };
+  for await (const event of look.stream<Stored>(EVENTS, ids)) {
+    const { pool, account, amount, block, members } = event;
+    events += 1;
+    for (const address of ['', ...(account === null ? [] : [account]), ...(members ?? [])])
+      note(block, pool, address);
+    const kind = event.kind as PoolEvent['kind'];
+    model.apply({ ...event, kind, amount: BigInt(amount ?? 0), time: BigInt(event.time) });
   }
-  await client.query(CLOSE_EVENTS);
   return { model, events };
 }
 
-const weightsOf = ({ total, offset, accruals }: Pool): (bigint | number)[] => {
-  const last = accruals.at(-1);
-  return [total, offset, accruals.length, last?.time ?? 0, last?.perUnit ?? 0];
+const asText = (values: Record<string, bigint | number>): Row =>
+  Object.fromEntries(Object.entries(values).map(([column, value]) => [column, `${value}`]));
+/** In the order of the columns of POSITIONS. */
+const weightsOf = ({ total, offset, accruals }: Pool): Row => {
+  const [last, count] = [accruals.at(-1), accruals.length];
+  const rate = { last_time: last?.time ?? 0, last_per_unit: last?.perUnit ?? 0 };
+  return asText({ total, weight_offset: offset, accruals: count, ...rate });
 };
-const positionOf = (account: Account): (bigint | number)[] => [
-  account.balance,
-  account.offset,
-  account.owed,
-  account.accruals,
-  account.deposited,
-  account.withdrawn,
-  account.claimed,
-];
+const positionOf = ({ balance, offset, owed, ...counts }: Account): Row => {
+  const { accruals, deposited, withdrawn, claimed } = counts;
+  return asText({ balance, weight_offset: offset, owed, accruals, deposited, withdrawn, claimed });
+};
 
-/** In the order of the columns of POSITIONS; null if there is no row. */
+/** @returns null if there is no row */
 function valuesOf({ pools }: YieldModel, id: string, address: string): string[] | null {
   const pool = pools.get(id);
-  if (!pool) return null;
-  if (address === '') return weightsOf(pool).map(String);
-  const account = pool.accounts.get(address);
-  return account ? positionOf(account).map(String) : null;
+  const account = pool?.accounts.get(address);
+  const row = address === '' ? pool && weightsOf(pool) : account && positionOf(account);
+  return row ? (Object.values(row) as string[]) : null;
 }
-
-const named = (table: Table, values: (bigint | number)[]): Row =>
-  Object.fromEntries(POSITIONS.tables[table].columns.map((column, i) => [column, `${values[i]}`]));
 
 /** The rows that the database should have for the state of the model. */
 function rowsOf({ pools }: YieldModel): Record<Table, Row[]> {
-  const rows: Record<Table, Row[]> = { pool_weights: [], accrual_rates: [], positions: [] };
-  for (const [id, pool] of pools) {
-    rows.pool_weights.push({ pool_id: id, ...named('pool_weights', weightsOf(pool)) });
-    pool.accruals.forEach(({ time, perWeight, perUnit }, i) =>
-      rows.accrual_rates.push({
+  const all = [...pools];
+  return {
+    pool_weights: all.map(([id, pool]) => ({ pool_id: id, ...weightsOf(pool) })),
+    accrual_rates: all.flatMap(([id, { accruals }]) =>
+      accruals.map(({ time, perWeight, perUnit }, i) => ({
         pool_id: id,
-        number: `${i + 1}`,
-        ...named('accrual_rates', [time, perWeight, perUnit]),
-      }),
-    );
-    for (const [address, account] of pool.accounts)
-      rows.positions.push({ pool_id: id, address, ...named('positions', positionOf(account)) });
-  }
-  return rows;
+        ...asText({ number: i + 1, time, per_weight: perWeight, per_unit: perUnit }),
+      })),
+    ),
+    positions: all.flatMap(([id, { accounts }]) =>
+      [...accounts].map(([address, account]) => ({ pool_id: id, address, ...positionOf(account) })),
+    ),
+  };
 }
 
 interface Compared {

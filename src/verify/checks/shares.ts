@@ -44,8 +44,7 @@ const GIVEN = `e.kind = 'Withdrawn' AND e.log_index >= ${SECOND}`;
  * The rows of accounts, one account after the other, in the order of the chain. Each of its logs comes once, or twice
  * one after the other. Parameters, here and below: vaults, accounts.
  */
-export const OPEN_ROWS = `
-  DECLARE verified_shares NO SCROLL CURSOR FOR
+export const SHARE_ROWS = `
   -- The last trade up to each log, in one pass over the vaults in which any of these accounts has given shares.
   WITH traded AS MATERIALIZED (
     SELECT t.contract, t.seq, max(t.seq) FILTER (WHERE ${IS_TRADE}) OVER (PARTITION BY t.contract ORDER BY t.seq) AS trade
@@ -61,8 +60,6 @@ export const OPEN_ROWS = `
   LEFT JOIN chain_events t ON t.contract = l.contract AND t.seq = l.trade
   LEFT JOIN chain_events y ON ${SECOND_ROW}
   ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;
-const NEXT_ROWS = 'FETCH 5000 FROM verified_shares';
-const CLOSE_ROWS = 'CLOSE verified_shares';
 
 /** Parameters: vaults, accounts. */
 const HOLDINGS = {
@@ -129,26 +126,21 @@ async function replayed(
   const models = new Map<string, ShareModel>();
   const wrong: WrongPart[] = [];
   let events = 0;
-  await look.client.query(OPEN_ROWS, halves(keys));
-  for (;;) {
-    const rows = await look.rows<StoredRow>(NEXT_ROWS);
-    if (rows.length === 0) break;
-    events += rows.length;
-    for (const { vault, account, isSecond, own, other, trade } of rows) {
-      const key = `${vault} ${account}`;
-      let model = models.get(key);
-      if (!model) models.set(key, (model = new ShareModel()));
-      wrong.push(
-        ...model.apply({
-          isSecond,
-          own: partOf(own),
-          other: other ? partOf(other) : undefined,
-          trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
-        }),
-      );
-    }
+  for await (const row of look.stream<StoredRow>(SHARE_ROWS, ...halves(keys))) {
+    const { vault, account, isSecond, own, other, trade } = row;
+    const key = `${vault} ${account}`;
+    const model = models.get(key) ?? new ShareModel();
+    models.set(key, model);
+    events += 1;
+    wrong.push(
+      ...model.apply({
+        isSecond,
+        own: partOf(own),
+        other: other ? partOf(other) : undefined,
+        trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
+      }),
+    );
   }
-  await look.client.query(CLOSE_ROWS);
   return { models, wrong, events };
 }
 

@@ -7,7 +7,6 @@ import { compareDerived } from '#verify/checks/compare';
 import { tellCompleteness } from '#verify/checks/completeness';
 import * as derived from '#verify/checks/derived';
 import * as sql from '#verify/checks/derived.sql';
-import { NAMES } from '#verify/contract/names.sql';
 import { NEXT_EVENTS } from '#verify/checks/events.sql';
 import { compareEvents, compareTimes } from '#verify/checks/ledger';
 import type { Look } from '#verify/checks/look';
@@ -132,7 +131,7 @@ export const CHECKS: readonly Check[] = [
     // While events are in doubt, the counts may be what is right.
     compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
   },
-  { name: 'names', ofChain: true, compare: (look) => compareDerived(look, NAMES) },
+  { name: 'names', ofChain: true, compare: (look) => compareDerived(look, sql.NAMES) },
   { name: 'ledger', ofChain: true, walk: OF_POOLS, compare: compareTimes },
   { name: 'pools', ofChain: false, walk: OF_POOLS, compare: derived.comparePools },
   {

@@ -1,3 +1,4 @@
+import { COMPARE_NAMES, COMPARE_POOLS } from '#verify/contract/names.sql';
 import type { Following, Found, Recounted } from './compare';
 
 /** The tables and columns that follow from the ledger and from the events of draws. */
@@ -333,6 +334,12 @@ export const NEXT_ADDRESSES = `
     UNION (SELECT key FROM members LIMIT $2)
     UNION (SELECT key FROM counted LIMIT $2)
   ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;
+
+/** The names that contracts give to pools, which `replay` rebuilds, and the contracts that are a single pool. */
+export const NAMES: Found[] = [
+  { table: 'chain_contracts', differences: COMPARE_POOLS },
+  { table: 'pool_names', differences: COMPARE_NAMES },
+];
 
 const MOST_UNPAID = 10_000;
 /** Hashes submitted for deposits that need no payment any more; pools that are cancelled and not, or cancelled and paid. */

@@ -1,5 +1,3 @@
-import type { Found } from '#verify/checks/compare';
-
 /** SQL: whether the contract of event `e` does not number its events. */
 export const UNNUMBERED =
   'EXISTS (SELECT FROM chain_contracts u WHERE u.address = e.contract AND NOT u.numbered)';
@@ -16,7 +14,7 @@ export const ofName = (row: string, event: string): string =>
  * Names of pools that no event explains: the one at that place opened the pool or, of an account's, was in it, for who
  * owns it, or the contract is that pool. Row: id, column, kept, recount.
  */
-const COMPARE_NAMES = `
+export const COMPARE_NAMES = `
   SELECT concat_ws(' ', n.contract, n.name) AS id, 'stand_in' AS "column", n.stand_in::text AS kept,
     ${standIn('n', 'name')}::text AS recount
   FROM pool_names n WHERE n.stand_in <> ${standIn('n', 'name')}
@@ -35,14 +33,8 @@ const COMPARE_NAMES = `
     OR e.kind <> 'PoolOpened' AND e.pool_name NOT LIKE '0x%'`;
 
 /** Contracts that are said to be a pool of another one, or know their pools otherwise. Row: id, column, kept, recount. */
-const COMPARE_POOLS = `
+export const COMPARE_POOLS = `
   SELECT k.address AS id, 'pool_id' AS "column", k.pool_id::text AS kept,
     CASE WHEN k.pools_by <> 'contract' THEN NULL ELSE 'a pool of the contract' END AS recount
   FROM chain_contracts k JOIN pools p ON p.id = k.pool_id
   WHERE k.pools_by <> 'contract' OR p.contract_address <> k.address`;
-
-/** Only `replay` rebuilds them. */
-export const NAMES: Found[] = [
-  { table: 'chain_contracts', differences: COMPARE_POOLS },
-  { table: 'pool_names', differences: COMPARE_NAMES },
-];

@@ -67,12 +67,12 @@ describe('commands of operators', () => {
     expect(record.result).toMatchObject({ isComplete: false });
   });
 
-  it('migrate with a record only if there was a migration to run', async () => {
+  it('are made of migrate.js, except for a first migration, and one that finds none to run', async () => {
     const database = await emptyDatabase();
     try {
-      for (let i = 0; i < 2; i++) await run('migrate.ts', [], database.url);
+      for (const command of ['run', 'run', 'roles']) await run('migrate.ts', [command], database.url);
       expect(await readRecords(database.url, 10)).toEqual([
-        expect.objectContaining({ command: 'migrate run', person: 'Ada', outcome: 'done' }),
+        expect.objectContaining({ command: 'migrate roles', person: 'Ada', outcome: 'done' }),
       ]);
     } finally {
       await database.drop();

@@ -28,7 +28,7 @@ export interface OperatorRecord {
 
 /**
  * Runs a command of an operator, and keeps in the database that it began and how it ended. Without a record it does not
- * begin; before the first migration there is no place for one, so then it is written at the end.
+ * begin, but for the first migrations, before which there is no table.
  * @param resultOf what is kept of the result, such as counts
  */
 export async function recorded<Result>(
@@ -39,7 +39,8 @@ export async function recorded<Result>(
 ): Promise<Result> {
   const id = await begin(databaseUrl, operation);
   const close = async (outcome: 'done' | 'failed', result: object): Promise<void> => {
-    await end(databaseUrl, operation, id, outcome, result).catch((error: Error) =>
+    if (id === undefined) return;
+    await end(databaseUrl, id, outcome, result).catch((error: Error) =>
       process.stderr.write(`${outcome}, but its record has no end: ${redactText(error.message)}\n`),
     );
   };
@@ -83,8 +84,6 @@ export const recordsTable = (records: OperatorRecord[]): string =>
     .map((fields) => `${fields.join('\t')}\n`)
     .join('');
 
-const personOf = ({ by }: Operation): string => by ?? `${accountName()}@${hostname()}`;
-
 /** Containers may run under a number without a name. */
 function accountName(): string {
   try {
@@ -95,45 +94,25 @@ function accountName(): string {
 }
 
 /** @returns undefined where there is no table yet */
-const begin = (url: string, operation: Operation): Promise<string | undefined> =>
+const begin = (url: string, { command, arguments: given, by }: Operation): Promise<string | undefined> =>
   connected(url, async (client) => {
-    if (!(await hasTable(client))) return undefined;
+    const table = await client.query(`SELECT FROM pg_class WHERE oid = to_regclass('operator_records')`);
+    if (table.rowCount === 0) return undefined;
     const { rows } = await client.query<{ id: string }>(
       'INSERT INTO operator_records (command, arguments, person) VALUES ($1, $2, $3) RETURNING id',
-      [operation.command, operation.arguments, personOf(operation)],
+      [command, given, by ?? `${accountName()}@${hostname()}`],
     );
     return rows[0].id;
   });
 
-/** A migration may have made the table meanwhile, or taken it away. */
-const end = (
-  url: string,
-  operation: Operation,
-  id: string | undefined,
-  outcome: string,
-  result: object,
-): Promise<unknown> =>
-  connected(url, async (client) => {
-    if (!(await hasTable(client))) return;
-    if (id === undefined)
-      await client.query(
-        `INSERT INTO operator_records (command, arguments, person, outcome, result) VALUES ($1, $2, $3, $4, $5)`,
-        [operation.command, operation.arguments, personOf(operation), outcome, result],
-      );
-    else
-      await client.query('UPDATE operator_records SET outcome = $2, result = $3 WHERE id = $1', [
-        id,
-        outcome,
-        result,
-      ]);
-  });
-
-async function hasTable(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ found: boolean }>(
-    `SELECT to_regclass('operator_records') IS NOT NULL AS found`,
+const end = (url: string, id: string, outcome: string, result: object): Promise<unknown> =>
+  connected(url, (client) =>
+    client.query('UPDATE operator_records SET outcome = $2, result = $3 WHERE id = $1', [
+      id,
+      outcome,
+      result,
+    ]),
   );
-  return rows[0].found;
-}
 
 /** A connection each time: between the two ends of a command hours may pass. */
 async function connected<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {

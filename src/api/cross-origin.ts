@@ -31,8 +31,8 @@ const isListed = (origins: Origins, origin: string): boolean =>
 
 /**
  * Answers OPTIONS, and tells browsers which pages may read answers. The service sets no cookies, but some clients send
- * them with every request, and then a browser wants `Access-Control-Allow-Credentials`. Only listed pages get it; if
- * every page may read answers, none does.
+ * them with every request, and then a browser wants `Access-Control-Allow-Credentials`. It means nothing without
+ * `Access-Control-Allow-Origin`, which only listed pages get; if every page may read answers, none may send cookies.
  */
 export async function allowOrigins(app: NestFastifyApplication, environment: Environment): Promise<void> {
   const origins = allowedOrigins(environment);
@@ -40,27 +40,19 @@ export async function allowOrigins(app: NestFastifyApplication, environment: Env
   const isOpen = origins.includes('*');
   const options: FastifyCorsOptions = {
     origin: isOpen ? true : origins,
+    credentials: !isOpen,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 600,
     // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
     strictPreflight: false,
   };
-  const withCredentials = { ...options, credentials: true };
   const fastify = app.getHttpAdapter().getInstance();
   // Checked here because no later hook sees a preflight.
   fastify.addHook('onRequest', ({ method, raw }: FastifyRequest, _reply: FastifyReply, done: Done) =>
     done(method === 'OPTIONS' ? hostProblem(raw) : undefined),
   );
-  await app.register(
-    cors,
-    () =>
-      (
-        { headers: { origin = '' } }: FastifyRequest,
-        use: (error: null, options: FastifyCorsOptions) => void,
-      ) =>
-        use(null, !isOpen && isListed(origins, origin) ? withCredentials : options),
-  );
+  await app.register(cors, options);
 }
 
 /**

@@ -16,7 +16,7 @@ import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
 import { commandOf, endChild, parentOf } from './processes';
 import { startPostgres, withClient } from './postgres';
-import { type LocalFacts, type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
+import { type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
 
 const WATCH = process.argv.includes('--watch');
 /** `npm start -- --inspect` is meant for the API. The indexer then takes any free port, and says which. */
@@ -83,14 +83,9 @@ async function main(): Promise<void> {
   };
   writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
   const page = await dapp(base, ports.page, environment);
-  say(announcement(process.env, environment, chain && factsOf(chain), page));
+  say(announcement(process.env, environment, chain && { ...chain, key: devKey() }, page));
   printLogs();
 }
-
-const factsOf = ({ chainId, deployment }: LocalChain): LocalFacts => {
-  const { token, contracts, further } = deployment;
-  return { chainId, token, contracts: { ...contracts, ...further }, key: devKey() };
-};
 
 /** @returns its address; undefined where nobody could pay on it */
 async function dapp(api: string, port: number, environment: NodeJS.ProcessEnv): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Client, escapeLiteral } from 'pg';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import type { LocalChain } from './chain';
 import { REPOSITORY } from './files';
 import { type Ports, hostOf, urlOf } from './ports';
 
@@ -53,27 +54,23 @@ ${local ? facts(local) : ''}
 `;
 }
 
-/** What a developer needs of the local chain. */
-export interface LocalFacts {
-  chainId: number;
-  contracts: Record<string, string>;
-  token: string;
-  /** Holds ether and tokens of the local chain. Every anvil has it, so it is no secret. */
+/** What a developer needs of the local chain. Every anvil has the key, so it is no secret. */
+export type LocalFacts = Pick<LocalChain, 'chainId' | 'deployment'> & {
   key: { address: string; privateKey: string };
-}
+};
 
-const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
-  `
-  Chain id  ${chainId}
+function facts({ chainId, deployment: { token, contracts, further }, key }: LocalFacts): string {
+  return `  Chain id  ${chainId}
   Token     ${token}
   Contracts
-${Object.entries(contracts)
-  .map(([type, address]) => `    ${type.padEnd(20)} ${address}`)
+${Object.entries({ ...contracts, ...further })
+  .map(([type, contract]) => `    ${type.padEnd(20)} ${contract}`)
   .join('\n')}
   An account with ether and tokens, for trying out; its key is public:
     address      ${key.address}
     private key  ${key.privateKey}
-`.slice(1);
+`;
+}
 
 function databaseName(address: string): string {
   try {

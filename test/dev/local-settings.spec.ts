@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import type { LocalDeployment } from '#dev/deploy';
 import { hostOf } from '#dev/ports';
 import { announcement, developing, settings as settingsOf } from '#dev/settings';
 
@@ -72,15 +73,19 @@ describe('npm start', () => {
 
   it('shows what a developer needs of the local chain', () => {
     const key = { address: '0xac', privateKey: '0x5ec' };
-    const local = { chainId: 31337, contracts: { individual: '0x11', lottery: '0x33' }, token: '0x70', key };
-    const text = announcement({}, settings({}, MADE), local);
+    const deployment = {
+      token: '0x70',
+      contracts: { individual: '0x11', lottery: '0x33' },
+      further: { 'individual:erc4626+': '0x44' },
+    } as unknown as LocalDeployment;
+    const text = announcement({}, settings({}, MADE), { chainId: 31337, deployment, key });
     for (const shown of [
       '31337',
       'individual           0x11',
       'lottery              0x33',
+      'individual:erc4626+  0x44',
       '0x70',
-      '0xac',
-      '0x5ec',
+      ...Object.values(key),
     ])
       expect(text).toContain(shown);
     expect(announcement({}, settings({}, MADE))).not.toMatch(/Token|Contracts|key/);

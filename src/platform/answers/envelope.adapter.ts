@@ -171,14 +171,9 @@ export function envelope(payload: unknown, options: EnvelopeOptions | null = nul
 }
 
 function list(items: string, { pagination, next }: PagePosition): string {
-  let beside = '';
-  if (pagination) {
-    const { page, limit, total, pages } = pagination;
-    beside = `,"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}`;
-  }
-  // Cursors contain no characters that JSON escapes.
-  if (next !== undefined) beside += next === null ? ',"next":null' : `,"next":"${next}"`;
-  return `{"success":true,"data":${items}${beside}}`;
+  // What is undefined is left out.
+  const rest = JSON.stringify({ pagination, next }).slice(1);
+  return `{"success":true,"data":${items}${rest === '}' ? '' : ','}${rest}`;
 }
 
 const withTopLevelCopy = (payload: object): string =>

@@ -18,7 +18,7 @@ export { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constant
 export { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 /** The text of the exception when a guard refuses: only by it can the error say the documented text instead. */
 export { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
-/** What guards get. Functions of `@Throttle` take it too, and are called before NestJS has made one. */
+/** What guards get. The rate limits ask whether a caller is spared before NestJS has made one. */
 export { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
 
 /** What a filter of a module knows of its application: one of the two, depending on who made it. */

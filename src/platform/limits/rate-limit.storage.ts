@@ -15,8 +15,8 @@ const CHECK_MS = 1000;
 /** A connection that does not answer a check for so long is given up, as a firewall may have forgotten it. */
 const SILENT_MS = 2000;
 
-const answerOf = <Answer>(answer: Promise<Answer>, ms = PATIENCE_MS): Promise<Answer> =>
-  within(ms, answer, () => new Error(`no answer in ${ms} ms`));
+const answerOf = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+  within(PATIENCE_MS, answer, () => new Error(`no answer in ${PATIENCE_MS} ms`));
 
 /**
  * Keeps the counts of the rate limits: in Redis for all replicas, or in this process when REDIS_URL is not set or
@@ -84,16 +84,18 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
     await stopped;
   }
 
+  /** No request waits for this, so it waits for the answer as long as its connection lasts. */
   private async check(): Promise<void> {
+    // Not by ioredis' socketTimeout, whose timer outlives a connection that was lost, and ends the next one.
+    const silent = setTimeout(() => this.client!.disconnect(true), SILENT_MS).unref();
     try {
-      // Not by ioredis' socketTimeout, whose timer outlives a connection that was lost, and ends the next one.
-      await answerOf(this.client!.ping(), SILENT_MS);
+      await this.client!.ping();
       this.answers = true;
       this.outage.succeeded();
     } catch (error) {
-      if (this.checks.signal.aborted) return;
-      this.lost(error as Error);
-      this.client!.disconnect(true);
+      if (!this.checks.signal.aborted) this.lost(error as Error);
+    } finally {
+      clearTimeout(silent);
     }
   }
 

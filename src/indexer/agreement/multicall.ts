@@ -64,7 +64,7 @@ function resultsOf(answer: unknown): unknown[] | Error {
   try {
     const [results] = decodeAbiParameters(outputs, answer as Hex);
     return results.map(({ success, returnData }) =>
-      success ? returnData : new RpcError('eth_call', 3, 'execution reverted', undefined, true),
+      success ? returnData : new RpcError('eth_call', 3, 'execution reverted', true),
     );
   } catch {
     return new Error('no answer of Multicall3');

@@ -172,11 +172,6 @@ export class RpcEndpoints {
     });
   }
 
-  /** How often endpoints have answered that they were asked too often. */
-  get throttled(): number {
-    return this.all.reduce((sum, { source }) => sum + source.rpc.throttled, 0);
-  }
-
   /** Who reads for a contract apart: the reader, and after each failure another one. */
   readerAside(failures: number): WatchedEndpoint {
     const heard = [this.reader, ...this.witnesses(this.reader)];

@@ -55,9 +55,7 @@ export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promi
   if (refusals.length > 0) {
     const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
     const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
-    // A single block can be too large; that is not the endpoint's fault.
-    const isPoorNow = refusals.some(({ refusal }) => refusal.of !== 'results');
-    if (isPoorNow && instead.some(isObject)) rpc.lacksBlockReceipts = true;
+    rpc.lacksBlockReceipts = refusals.some(({ isUnknownMethod }) => isUnknownMethod);
     answers.push(...instead);
   }
   return costsOf(answers.flat(), blocks);

@@ -26,7 +26,6 @@ describe('ranges that are read ahead', () => {
   let asked: Asked[];
   let headers: number[];
   let branch: string;
-  let throttled: number;
   let ahead: ReadAhead;
   let heads: number;
   let now: number;
@@ -34,7 +33,7 @@ describe('ranges that are read ahead', () => {
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
   beforeEach(() => {
-    [size, asked, headers, branch, throttled, heads, now] = [10, [], [], '', 0, 0, 0];
+    [size, asked, headers, branch, heads, now] = [10, [], [], '', 0, 0];
     const plan = (after: Pick<Block, 'number'>, upTo: number, most = Infinity) => {
       const final = upTo - WINDOW_BLOCKS;
       const to = Math.min(after.number < final ? final : upTo, after.number + Math.min(size, most));
@@ -42,9 +41,6 @@ describe('ranges that are read ahead', () => {
     };
     ahead = new ReadAhead(
       {
-        get throttled() {
-          return throttled;
-        },
         plan: (after, upTo) => plan(after, upTo),
         headers: (numbers) => {
           headers.push(...numbers);
@@ -153,8 +149,13 @@ describe('ranges that are read ahead', () => {
   it('of another branch than the ledger came to are read again', async () => {
     branch = 'f';
     const at = await read(blockOf(0), 1);
-    expect(asked.map(({ after }) => after.hash)).toEqual(['0x0', '0xf10', '0x10']);
-    expect(ahead.has(at)).toBe(true);
+    asked.at(-1)!.answer();
+    await expect(ahead.take(at, HEAD, CONTRACTS)).rejects.toThrow(NodeBehind);
+    ahead.failed(new NodeBehind('of another branch'));
+    asked = [];
+    void ahead.take(at, HEAD, CONTRACTS);
+    await settle();
+    expect(asked[0].after).toEqual(at);
   });
 
   it('are forgotten after trouble with what was read, and when the contracts change', async () => {
@@ -183,19 +184,6 @@ describe('ranges that are read ahead', () => {
     const end = await read(at, 2, 30_000);
     expect(end.number).toBe(at.number + 20);
     expect(asked.filter(({ after }) => after.number === at.number + 20)).toHaveLength(2);
-  });
-
-  it('become fewer when the provider is asked too often', async () => {
-    const at = await read(blockOf(0), 20);
-    await begin(at);
-    expect(asked).toHaveLength(8);
-    for (const each of asked) {
-      throttled += 1;
-      each.answer();
-      await settle();
-    }
-    await begin(at);
-    expect(asked).toHaveLength(2);
   });
 
   it('end where the last blocks begin', async () => {

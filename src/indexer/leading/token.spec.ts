@@ -9,7 +9,7 @@ const CONTRACTS = [POOL, LOTTERY];
 const word = (address: string): string => pad(address as '0x');
 const text = (value: string): string => encodeAbiParameters([{ type: 'string' }], [value]);
 const [token, asset, symbol, decimals] = ['0xfc0c546a', '0x38d52e0f', '0x95d89b41', '0x313ce567'];
-const reverted = new RpcError('eth_call', 3, 'execution reverted', undefined, true);
+const reverted = new RpcError('eth_call', 3, 'execution reverted', true);
 
 /** An endpoint that answers calls of `address selector` so, and reverts for all others. */
 const endpoint = (answers: Record<string, unknown>, fails?: Error): WatchedEndpoint =>

@@ -174,7 +174,7 @@ describe('the proof of a block', () => {
   });
 
   it.each([
-    ['large', (method: string) => new RpcError(method, 0, 'answer of more than 1 bytes', { of: 'results' })],
+    ['large', (method: string) => new RpcError(method, 0, 'answer of more than 1 bytes')],
     [
       'slow',
       () => {

@@ -22,15 +22,12 @@ export async function* askReceipts(
       return [undefined];
     }
   };
-  let isRefused = false;
   if (!rpc.lacksBlockReceipts) {
     const [found] = await ask([['eth_getBlockReceipts', [number]]]);
-    isRefused = found instanceof RpcError && found.refusal.of !== 'results';
+    if (found instanceof RpcError) rpc.lacksBlockReceipts = found.isUnknownMethod;
     if (isList(found)) yield found;
   }
   if (!Array.isArray(transactions) || transactions.length > MOST_SINGLE) return;
   const found = await ask(transactions.map((hash) => ['eth_getTransactionReceipt', [hash]]));
-  if (!isList(found)) return;
-  if (isRefused) rpc.lacksBlockReceipts = true;
-  yield found;
+  if (isList(found)) yield found;
 }

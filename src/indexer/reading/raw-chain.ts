@@ -51,10 +51,7 @@ export const hex = (value: number): string => `0x${value.toString(16)}`;
 export const headerCall = (number: number): Call => ['eth_getBlockByNumber', [hex(number), false]];
 
 /** Asks a contract for the number of its events as of a block. */
-export const countCall = (to: string, block: number | string): Call => [
-  'eth_call',
-  [{ to, data: SEQ }, typeof block === 'number' ? hex(block) : { blockHash: block }],
-];
+export const countCall = (to: string, block: number): Call => ['eth_call', [{ to, data: SEQ }, hex(block)]];
 
 /** @returns null if the contract has no `seq()`, undefined if the node lacks the state of that block */
 export function toCount(result: unknown): number | null | undefined {

@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AnswerTooLarge } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import { BatchRefused, NodeError, type RetryKind, Retryable, ask } from '#ledger/chain/json-rpc';
-import { BatchSize } from './batch-size';
 import { Budget, Resting, type Turn } from './budget';
-import { Hashes } from './hashes';
-import { type Refusal, refusalOf } from './refusals';
 
 /** Reading the chain failed. Trying again later may help. */
 export class RetryableChainError extends Error {}
@@ -16,14 +13,18 @@ export class RpcError extends RetryableChainError {
     method: string,
     readonly code: number,
     message: string,
-    /** What it tells of the endpoint's caps. */
-    readonly refusal: Refusal = { of: 'unknown' },
     /** The node ran the call, and the contract reverted. */
     readonly isRevert = false,
   ) {
     super(`${method}: ${message}`);
   }
+
+  get isUnknownMethod(): boolean {
+    return this.code === UNKNOWN_METHOD;
+  }
 }
+/** JSON-RPC 2.0, section 5.1. */
+const UNKNOWN_METHOD = -32601;
 
 /** The node gave no usable answer for several seconds. */
 export class RpcUnavailable extends RetryableChainError {
@@ -58,6 +59,10 @@ const TIMES = {
   /** Wait before the second try. It doubles before each further one. */
   backoffMs: 100,
 };
+/** Most calls in one HTTP request. None of our requests needs more. */
+const MAX_CALLS = 100;
+/** A larger batch is tried after so many full ones that succeeded. */
+const SUCCESSES_TO_GROW = 50;
 /** A full batch of events has about 8 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** A batch that has to be split is sent in so many requests at a time. */
@@ -73,12 +78,12 @@ const LOGS = 'eth_getLogs';
  * for all who share this object.
  */
 export class Rpc {
-  readonly hashes = new Hashes();
   /** Whether it has refused `eth_getBlockReceipts`, which not every node has. */
   lacksBlockReceipts = false;
-  /** How often it has answered that it was asked too often. */
-  throttled = 0;
-  private readonly batchSize = new BatchSize();
+  /** How many calls it takes in one HTTP request: each provider has a cap of its own. */
+  private batchSize = MAX_CALLS;
+  /** Full batches that succeeded since the size changed. */
+  private successes = 0;
   private readonly budget: Budget;
 
   constructor(
@@ -100,7 +105,7 @@ export class Rpc {
 
   /** Calls in one request at most. */
   get mostCalls(): number {
-    return Math.min(this.batchSize.limit, this.budget.perSecond);
+    return Math.min(this.batchSize, this.budget.perSecond);
   }
 
   async call<T>(method: string, ...params: unknown[]): Promise<T> {
@@ -157,26 +162,23 @@ export class Rpc {
       try {
         start += await this.waitForTurn(calls.length, turn, Math.max(0, start + patienceMs - Date.now()));
         const results = await this.send(calls, answerMs);
-        this.batchSize.succeeded(calls.length);
+        this.succeeded(calls.length);
         return results;
       } catch (failure) {
         const error = failure instanceof AnswerTooLarge && isDivisible(calls) ? new BatchRefused() : failure;
         if (error instanceof AnswerTooLarge)
-          return calls.map(([name]) => new RpcError(name, 0, error.message, { of: 'results' }));
+          return calls.map(([name]) => new RpcError(name, 0, error.message));
         if (error instanceof Resting) throw new RpcResting(this.budget.restMs);
         if (error instanceof Retryable && error.restMs !== undefined) this.budget.rest(error.restMs);
         if (this.isTooMuch(error, calls.length, tries)) {
           this.onRetry('batch_size');
-          const isThrottled = error instanceof Retryable && error.kind === 'rate_limit';
-          if (isThrottled) this.batchSize.throttled(calls.length);
-          else this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
+          this.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
           return this.settled(calls, patienceMs, turn, answerMs);
         }
         if (!(error instanceof Retryable)) throw error;
-        if (error.kind === 'rate_limit') this.throttled += 1;
         this.onRetry(error.kind);
         if (error.kind === 'timeout' && isDivisible(calls) && calls.length >= FEWEST_DIVIDED) {
-          this.batchSize.refused(calls.length);
+          this.refused(calls.length);
           const leftMs = start + patienceMs - Date.now();
           if (leftMs > 0) return this.settled(calls, leftMs, turn, answerMs);
         }
@@ -186,6 +188,17 @@ export class Rpc {
         await sleep(jitteredMs);
       }
     }
+  }
+
+  private refused(calls: number): void {
+    this.batchSize = Math.max(1, Math.floor(Math.min(calls, this.batchSize) / 2));
+    this.successes = 0;
+  }
+
+  private succeeded(calls: number): void {
+    if (calls < this.batchSize || ++this.successes < SUCCESSES_TO_GROW) return;
+    this.batchSize = Math.min(MAX_CALLS, this.batchSize * 2);
+    this.successes = 0;
   }
 
   /** @returns how long others were the reason to wait, which is no fault of the endpoint @throws Resting */
@@ -213,9 +226,9 @@ export class Rpc {
     const answers = await ask(this.endpoint, calls, MAX_ANSWER_BYTES, AbortSignal.timeout(answerMs));
     return answers.map((answer, i) => {
       if (!(answer instanceof NodeError)) return answer;
-      const { code, message, said, isRevert } = answer;
+      const { code, message, isRevert } = answer;
       if (code === TOO_LARGE && isDivisible(calls)) throw new BatchRefused();
-      return new RpcError(calls[i][0], code, message, refusalOf(said), isRevert);
+      return new RpcError(calls[i][0], code, message, isRevert);
     });
   }
 }

@@ -1,4 +1,4 @@
-import { type Caps, type Part, RangeSize, partsOf } from './range-size';
+import { type Part, RangeSize, partsOf } from './range-size';
 import { askReceipts } from './ask-receipts';
 import {
   type BlockBatch,
@@ -15,7 +15,6 @@ import {
 } from './block-batch';
 import type { ChainEvent, DecodeLog, RawLog } from './decode';
 import { keptFrom } from './finality';
-import { PinnedReads } from './pinned-reads';
 import {
   type Block,
   MalformedAnswer,
@@ -47,9 +46,8 @@ interface Receipt {
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
-  readonly range: RangeSize;
+  readonly range = new RangeSize();
   private readonly emitters: string[];
-  private readonly pinned: PinnedReads;
   /** The end of a range for which no answer came in time. */
   private late?: number;
 
@@ -57,14 +55,10 @@ export class Source {
     readonly rpc: Rpc,
     readonly contracts: string[],
     private readonly decode: DecodeLog,
-    caps?: Caps,
     /** Whether an answer about the latest blocks may take as long as one about older blocks. */
     private readonly isPatient = false,
   ) {
-    this.range = new RangeSize(undefined, caps);
     this.emitters = emittersOf(contracts);
-    const answerMs = isPatient ? rpc.historyMs : undefined;
-    this.pinned = new PinnedReads((calls) => this.ask(calls, answerMs), rpc.hashes, contracts);
   }
 
   /** Ahead of all others who ask this endpoint. */
@@ -179,8 +173,7 @@ export class Source {
   private async readDivided(after: Block, plan: Plan): Promise<BlockBatch> {
     const { contracts } = this;
     const { to } = plan;
-    const sourceOf = (some: string[]): Source =>
-      new Source(this.rpc, some, this.decode, this.range.caps, true);
+    const sourceOf = (some: string[]): Source => new Source(this.rpc, some, this.decode, true);
     const outcomes = await Promise.allSettled(
       contracts.map((contract) => sourceOf([contract]).readRange(after, plan)),
     );
@@ -194,12 +187,9 @@ export class Source {
     if (other) throw other.error;
     if (failures.length > 0) {
       const [{ contract, error }] = failures;
-      const isLarge = failures.some(
-        ({ error: each }) => each instanceof RpcError && each.refusal.of === 'results',
-      );
-      // If no contract can be read and none is too large, the node gives no logs at all.
-      if (batches.length === 0 && !isLarge) throw error;
       const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, plan);
+      // If no contract can be read, the node gives no logs at all.
+      if (!read && batches.length === 0) throw error;
       if (!read)
         throw new UnreadableEvents(
           contract,
@@ -280,7 +270,7 @@ export class Source {
   private logsOf(parts: Part[], results: unknown[]): RawLog[] {
     const refused = results.map((result) => (result instanceof RpcError ? result : undefined));
     refused.forEach((error, i) => {
-      if (error) this.range.refuse(parts[i].last - parts[i].first + 1, error.refusal);
+      if (error) this.range.refuse(parts[i].last - parts[i].first + 1);
     });
     const [error] = refused.filter((each) => each !== undefined);
     if (error) throw error;
@@ -289,15 +279,36 @@ export class Source {
   }
 
   /**
-   * The same near the head in several requests, which different nodes may answer: first the headers, then logs and
-   * counts of just these blocks.
+   * The same near the head in several requests, which different nodes may answer: first the headers, then the logs by
+   * block hash, as a node that is behind would leave them out of a range. A node that takes no hashes is asked by number.
+   * The last header is still the same afterwards, so counts are of these blocks; logs have the hash of theirs.
+   * @throws RpcError when logs are refused, NodeBehind
    */
   private async readPinned(after: Block, plan: Plan): Promise<BlockBatch> {
     const numbers = range(after.number + 1, plan.to);
+    const answerMs = this.isPatient ? this.rpc.historyMs : undefined;
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
-    const { logs, counts } = await this.pinned.read(blocks);
-    return { ...(await this.assemble(blocks, logs, counts, plan)), headers: raw as RawBlock[] };
+    const { number, hash } = blocks.at(-1)!;
+    const byHash = blocks.map((each): Call => {
+      return ['eth_getLogs', [{ blockHash: each.hash, address: this.emitters }]];
+    });
+    const found = await this.ask(
+      [...byHash, ...this.contracts.map((contract) => countCall(contract, number))],
+      answerMs,
+    );
+    const counts = found.splice(byHash.length).map(toCount);
+    const isRefused = found.some((each) => each instanceof RpcError);
+    const logs = isRefused
+      ? await this.ask([this.logCall({ first: numbers[0], last: number })], answerMs)
+      : found;
+    const error = logs.find((each) => each instanceof RpcError);
+    if (error)
+      throw counts.includes(undefined) ? new NodeBehind(`the node lacks blocks: ${error.message}`) : error;
+    if ((await this.block(number))?.hash !== hash)
+      throw new NodeBehind(`block ${number} changed while it was read`);
+    const batch = await this.assemble(blocks, (logs as RawLog[][]).flat(), counts, plan);
+    return { ...batch, headers: raw as RawBlock[] };
   }
 
   private async assemble(
@@ -347,7 +358,7 @@ export class Source {
 
   /** Searches blocks that were already read for the contract's event with this number. @throws as read */
   async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
-    const alone = new Source(this.rpc, [contract], this.decode, this.range.caps);
+    const alone = new Source(this.rpc, [contract], this.decode);
     let [after] = await this.blocks([Math.max(0, from - 1)]);
     while (after && after.number < to) {
       const batch = await alone.read(after, to + WINDOW_BLOCKS, { most: to - after.number });

@@ -57,9 +57,8 @@ export class WatchedEndpoint {
   /** Reads events of these contracts alone, in ranges of a size of their own. */
   about(contracts: string[]): Source {
     const key = contracts.join();
-    const known = this.sources.get(key);
-    const source = known ?? new Source(this.source.rpc, contracts, this.decode, this.source.range.caps);
-    if (!known) this.sources.set(key, source);
+    const source = this.sources.get(key) ?? new Source(this.source.rpc, contracts, this.decode);
+    this.sources.set(key, source);
     return source;
   }
 

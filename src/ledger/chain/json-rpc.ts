@@ -28,10 +28,8 @@ export class BatchRefused extends Error {
 export class NodeError {
   constructor(
     readonly code: number,
-    /** For logs. */
+    /** Without secrets of the address. */
     readonly message: string,
-    /** The same as the node wrote it, however long: it may repeat secrets of the address, so it is never logged. */
-    readonly said: string,
     /** The node ran the call, and the contract reverted. */
     readonly isRevert: boolean,
     /** Beside the message: of a revert, the contract's error as hex digits. */
@@ -153,7 +151,7 @@ function errorOf(endpoint: RpcEndpoint, error: unknown): NodeError {
   if (!isRevert && (code === 429 || RATE_LIMIT.test(said.slice(0, SHOWN_CHARACTERS))))
     throw new Retryable('rate_limit', shown);
   const words = typeof data === 'string' ? data : undefined;
-  return new NodeError(typeof code === 'number' ? code : 0, shown, said, isRevert, words);
+  return new NodeError(typeof code === 'number' ? code : 0, shown, isRevert, words);
 }
 
 /** Whether a node sent an object, or a list. */

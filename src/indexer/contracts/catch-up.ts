@@ -219,7 +219,7 @@ export class CatchUp {
     const stays = { ...apart, state: next };
     await this.contracts.passOver(ledger, batch);
     const { anomalies, joined } = await ledger.contracts.advance(cursor, head, stays, batch, proven);
-    this.telemetry.caughtUp(batch.events, anomalies);
+    this.telemetry.took(batch.events, anomalies);
     if (isFurther || joined) {
       this.patience.forget(address);
       this.failures.delete(address);

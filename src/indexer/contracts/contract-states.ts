@@ -7,8 +7,7 @@ import { type BlockBatch, NodeBehind, UnreadableEvents, WrongEvents } from '#ind
 import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import type { ContractStanding } from '#indexer/reporting/contract-standing';
-import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { type ContractStanding, IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Apart, ApartState, Ledger } from './contract-writer';
 import { Patience } from '#indexer/agreement/patience';
 

@@ -106,7 +106,6 @@ export class Follower {
     this.sync.chainId = reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
     this.sync.start(cursor, head, await this.fillWindow(writer, cursor));
-    this.telemetry.progress.start(cursor.number, head);
     return cursor;
   }
 
@@ -167,17 +166,10 @@ export class Follower {
     if (this.contracts.following.length === 0) this.sync.doubt();
     const standing = { ...outcome, state: this.sync.state, head: this.sync.best };
     const { cursor: moved, anomalies, expired, setAside } = await writer.apply(cursor, batch, standing);
-    for (const [kind, count] of anomalies) {
-      this.telemetry.anomalies.inc({ kind }, count);
-      this.logger.warn(`${count} events do not fit what is known: ${kind}`);
-    }
-    const told = this.telemetry.finality.note(moved);
-    if (told) this.logger.warn(told);
-    this.telemetry.expired.inc(expired);
+    this.telemetry.took(batch.events, anomalies);
     this.telemetry.showSetAside(setAside);
     const { range } = this.reader.about(this.contracts.following);
-    const line = this.telemetry.applied(moved, range.blocks, batch.events);
-    if (line) this.logger.log(line);
+    this.telemetry.applied(moved, range.blocks, batch.events.length, expired);
     return moved;
   }
 

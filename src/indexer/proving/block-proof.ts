@@ -9,7 +9,7 @@ import { askReceipts } from '#indexer/reading/ask-receipts';
 import { type BlockBatch, WrongEvents, inOrder } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
-import type { ContractStanding } from '#indexer/reporting/contract-standing';
+import type { ContractStanding } from '#indexer/reporting/telemetry';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type RawHeader, isAuthentic, isEmptyBloom, mayHaveLogsOf } from './header';
 import { EMPTY_ROOT, type ProvenReceipts, eventsOf, provenReceipts } from './receipts-root';

@@ -43,14 +43,14 @@ describe("the indexer's own port", () => {
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'syncing', cursor: 7, head: 90 }]);
     const begun = performance.now();
     const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
-    telemetry.progress.start(3, 90);
+    telemetry.progress.moved(3, 90, 0);
     now.mockReturnValue(begun + 2000);
     telemetry.progress.moved(7, 90, 6);
     const { progress } = (await (await get('/health')).json()) as { progress: unknown };
     expect(progress).toEqual({ blocksPerSecond: 2, eventsPerSecond: 3, secondsLeft: 42 });
     jest.restoreAllMocks();
-    telemetry.progress.start(7, 90);
-    telemetry.finality.note({ number: 7, finalized: 3 });
+    telemetry.progress.moved(6, 90, 0);
+    telemetry.finalized = 3;
     expect(await (await get('/health')).json()).toEqual({
       status: 'syncing',
       cursor: 7,

@@ -14,34 +14,27 @@ describe('progress', () => {
 
   it('is unknown before anything was read', () => {
     expect(progress.speed).toBeUndefined();
-    progress.start(100, 1000);
+    progress.moved(100, 1000, 0);
     expect(progress.speed).toBeUndefined();
-    expect(progress.share).toBe(0);
-    expect(progress.line).toContain('░ block 100 of 1000 (0 %), 0 blocks/s');
   });
 
   it('tells blocks and events a second, and the time until the head, which goes on', () => {
-    progress.start(100, 1000);
+    progress.moved(100, 1000, 0);
     for (let i = 1; i <= 9; i++) after(1, 100 + i * 50, 1000 + i * 10, 7);
     // 450 blocks are read and 90 are new: 540 are left at 40 a second.
     expect(progress.speed).toEqual({ blocksPerSecond: 50, eventsPerSecond: 7, secondsLeft: 14 });
-    expect(progress.line).toBe(
-      '█████████░░░░░░░░░░░ block 550 of 1090 (45 %), 50 blocks/s, 7 events/s, 14 s left',
-    );
   });
 
   it('has no time left where the chain is as fast, and 0 at the head', () => {
-    progress.start(100, 200);
+    progress.moved(100, 200, 0);
     after(10, 110, 210);
     expect(progress.speed).toEqual({ blocksPerSecond: 1, eventsPerSecond: 0, secondsLeft: null });
-    expect(progress.line).toContain('the head is no nearer');
     after(10, 220, 220);
     expect(progress.speed!.secondsLeft).toBe(0);
-    expect(progress.share).toBe(1);
   });
 
   it('is that of the last minute, however many batches there are', () => {
-    progress.start(0, 1_000_000);
+    progress.moved(0, 1_000_000, 0);
     for (let i = 1; i <= 1000; i++) after(0.1, i, 1_000_000, 1);
     const slow = progress.speed!;
     expect([slow.blocksPerSecond, slow.eventsPerSecond]).toEqual([10, 10]);
@@ -50,14 +43,14 @@ describe('progress', () => {
   });
 
   it('gets slower while nothing comes', () => {
-    progress.start(100, 200);
+    progress.moved(100, 200, 0);
     after(1, 110, 200, 5);
     now += 9000;
     expect(progress.speed).toEqual({ blocksPerSecond: 1, eventsPerSecond: 0.5, secondsLeft: 90 });
   });
 
   it('starts over where a reorganisation has taken blocks back', () => {
-    progress.start(100, 200);
+    progress.moved(100, 200, 0);
     after(1, 190, 200, 5);
     after(1, 150, 201, 3);
     expect(progress.speed).toBeUndefined();

@@ -55,11 +55,33 @@ describe('SyncState', () => {
     expect(sync.state).toBe(state);
   });
 
-  it('does not judge the pace of a chain by the ends of long ranges', () => {
+  it.each([
+    [12, 2000],
+    [4, 1000],
+    [1, 250],
+    [0, 200],
+  ])('looks for the next block of a chain with one every %i s after %i ms', (interval, ms) => {
+    expect(chain(interval).waitForNext()).toBe(ms);
+    expect(chain(interval, 31337).waitForNext()).toBe(500);
+  });
+
+  it('does not judge the pace of a chain by a few blocks, or by the ends of long ranges', () => {
     const sync = new SyncState(undefined, clock);
     sync.chainId = 1;
-    sync.start(block(1, 0), 1, []);
-    expect(sync.headAgeLimit).toBe(Infinity);
+    sync.start(
+      block(9, 0),
+      9,
+      Array.from({ length: 10 }, (_, i) => block(9 - i, 0)),
+    );
+    for (let i = 1; i < 30; i += 1) sync.progressed(block(i * 1000, i), [block(i * 1000, i)]);
+    expect([sync.headAgeLimit, sync.waitForNext()]).toEqual([Infinity, 500]);
+  });
+
+  it('knows the pace when blocks were taken back', () => {
+    const sync = chain(12);
+    sync.rewound(block(1062, seconds), 1062);
+    sync.progressed(block(1063, seconds), [block(1063, seconds)]);
+    expect(sync.headAgeLimit).toBe(36);
   });
 
   it('is cut off without progress, in doubt at once, and well again with progress', () => {

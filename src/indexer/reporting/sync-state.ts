@@ -1,6 +1,5 @@
 import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { Block } from '#indexer/reading/raw-chain';
-import { Pace, UNKNOWN_MS } from './pace';
 
 /** A cursor at most so many blocks behind the best known head counts as synced. */
 export const SYNCED_WITHIN_BLOCKS = 5;
@@ -9,6 +8,11 @@ const STALL_MS = 15_000;
 /** A head may be late by so many block intervals, and in any case by so many seconds. */
 const LATE_INTERVALS = 3;
 const MIN_HEAD_AGE_S = 15;
+/** Wait for the next block: a quarter of the median interval, within these; where that is not known, half a second. */
+const WAIT_MS = { least: 200, most: 2000, unknown: 500 };
+/** Fewer intervals are not enough to know the chain's pace. */
+const MIN_INTERVALS = 10;
+const BLOCKS_KEPT = 65;
 /** A head that no endpoint has had for this long is forgotten. */
 const BEST_KEPT_MS = 600_000;
 /** Chain ids of anvil, Hardhat, Ganache and `geth --dev`. They mine on demand, so a quiet chain is normal. */
@@ -25,7 +29,8 @@ export class SyncState {
   private halted = false;
   private outOfReach = false;
   private doubted = false;
-  private readonly pace: Pace;
+  /** The last ones that were read, without gaps: only consecutive blocks show the pace. */
+  private blocks: Pick<Block, 'number' | 'time'>[] = [];
 
   /** @param maxHeadAge in seconds; 0: no limit; undefined: derived from the chain's own pace */
   constructor(
@@ -33,7 +38,6 @@ export class SyncState {
     private readonly now: () => number = Date.now,
   ) {
     this.progressAt = this.bestAt = now();
-    this.pace = new Pace(now);
   }
 
   /** Starts from the cursor of the database and the last known head. */
@@ -41,7 +45,8 @@ export class SyncState {
     this.cursor = cursor;
     this.best = Math.max(best, cursor.number);
     this.bestAt = this.now();
-    this.pace.restart([...window].reverse());
+    this.blocks = [];
+    this.keep([...window].reverse());
     this.progressAt = this.now();
     this.halted = false;
   }
@@ -64,14 +69,14 @@ export class SyncState {
     this.cursor = cursor;
     this.progressAt = this.now();
     this.outOfReach = this.doubted = false;
-    this.pace.observe(blocks);
+    this.keep(blocks);
   }
 
   /** A reorganisation was followed: the best head is no longer on the chain. */
   rewound(cursor: Block, head: number): void {
     this.best = Math.max(head, cursor.number);
     this.bestAt = this.now();
-    this.pace.rewound(cursor.number);
+    this.blocks = this.blocks.filter(({ number }) => number <= cursor.number);
     this.progressed(cursor);
   }
 
@@ -104,14 +109,30 @@ export class SyncState {
   get headAgeLimit(): number {
     if (this.maxHeadAge !== undefined) return this.maxHeadAge || Infinity;
     if (this.minesOnDemand) return Infinity;
-    const { median } = this.pace;
-    if (median === undefined) return Infinity;
-    return Math.max(MIN_HEAD_AGE_S, LATE_INTERVALS * median);
+    const { median } = this;
+    return median === undefined ? Infinity : Math.max(MIN_HEAD_AGE_S, LATE_INTERVALS * median);
   }
 
   /** Nothing new was found just now. @returns how long to wait before looking again, in ms */
   waitForNext(): number {
-    return this.minesOnDemand ? UNKNOWN_MS : this.pace.wait();
+    const { median } = this;
+    if (this.minesOnDemand || median === undefined) return WAIT_MS.unknown;
+    return Math.min(Math.max(median * 250, WAIT_MS.least), WAIT_MS.most);
+  }
+
+  /** Seconds between two blocks; undefined while too few are known. */
+  private get median(): number | undefined {
+    const intervals = this.blocks.slice(1).map(({ time }, i) => time - this.blocks[i].time);
+    const sorted = intervals.sort((a, b) => a - b);
+    return sorted.length < MIN_INTERVALS ? undefined : sorted[Math.floor(sorted.length / 2)];
+  }
+
+  private keep(blocks: Block[]): void {
+    for (const block of blocks) {
+      if (block.number !== (this.blocks.at(-1)?.number ?? 0) + 1) this.blocks = [];
+      this.blocks.push(block);
+    }
+    this.blocks = this.blocks.slice(-BLOCKS_KEPT);
   }
 
   private get minesOnDemand(): boolean {

@@ -1,17 +1,41 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Histogram } from 'prom-client';
 import { Metrics } from '#platform/operating/metrics';
-import type { CursorState } from '#indexer/ledger/chain-cursor';
+import type { ChainCursor, CursorState } from '#indexer/ledger/chain-cursor';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
-import type { Block } from '#indexer/reading/raw-chain';
-import { CONTRACT_STATES, type ContractStanding, WAYS } from './contract-standing';
-import { FinalityWatch } from './finality-watch';
+import { MOST_BLOCKS } from '#indexer/reading/finality';
 import { Progress, type Speed } from './progress';
 import { SyncState } from './sync-state';
 
-/** Time between reports of progress, on a terminal and elsewhere. */
-const REPORT_MS = { terminal: 200, log: 5000 };
+/** Time between reports of progress. */
+const REPORT_MS = 5000;
+
+const CONTRACT_STATES = ['following', 'catching_up', 'quarantined', 'missing'] as const;
+
+/** How it is known that no event of a contract is missing, as of the last batch. */
+const WAYS = ['numbers', 'receipts', 'agreement'] as const;
+
+/** Where a contract stands. */
+export interface ContractStanding {
+  address: string;
+  state: (typeof CONTRACT_STATES)[number];
+  /** The last block that was read for it, and why it is read apart. Undefined while it is followed. */
+  block?: number;
+  reason?: string;
+  /** Undefined before the first batch. */
+  completeness?: (typeof WAYS)[number];
+  /** Why nothing but the agreement of endpoints says that no event is missing. */
+  unproven?: string;
+}
+
+/** How far back the last final block is, and what the log says when that changes. */
+const FINALITY = {
+  unknown: `no endpoint says which blocks are final: the last ${WINDOW_BLOCKS} may change, a deeper change halts, and CONFIRMATIONS=safe or finalized waits`,
+  near: 'blocks become final again',
+  far: `the last final block is more than ${MOST_BLOCKS} blocks back: a change deeper than these halts`,
+};
 
 /** Metrics, health and progress of the indexer. */
 @Injectable()
@@ -22,7 +46,8 @@ export class IndexerTelemetry extends Metrics {
   cutOffBy?: string;
   /** Contracts of the settings at whose addresses there is nothing. */
   missing: ReadonlySet<string> = new Set();
-  readonly finality = new FinalityWatch();
+  /** The last final block, if any endpoint tells it. */
+  finalized?: number;
   readonly progress = new Progress();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
@@ -56,7 +81,7 @@ export class IndexerTelemetry extends Metrics {
     'Events that do not fit what is known, by kind',
     'kind',
   );
-  readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
+  private readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
   private readonly setAside = this.gauge(
     'indexer_set_aside_events',
     'Events stored without effect, by reason',
@@ -66,6 +91,8 @@ export class IndexerTelemetry extends Metrics {
   private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
   private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private contracts: () => ContractStanding[] = () => [];
+  private readonly logger = new Logger('Follower');
+  private finality: keyof typeof FINALITY = 'near';
   private reportedAt = 0;
 
   constructor(readonly sync: SyncState) {
@@ -103,26 +130,11 @@ export class IndexerTelemetry extends Metrics {
     );
     this.computed('indexer_cursor_block', 'Number of the last block read', cursor);
     this.computed('indexer_head_block', 'Number of the best known head', () => sync.best);
-    this.computed(
-      'indexer_finalized_block',
-      'Number of the last final block; 0 while no endpoint tells it',
-      () => this.finality.finalized ?? 0,
-    );
     this.computed('indexer_lag_blocks', 'Blocks between cursor and head', () =>
       Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
     );
     this.computed('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
     this.computed('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
-    this.computed(
-      'indexer_blocks_per_second',
-      'Blocks read a second, over a minute',
-      () => this.progress.speed?.blocksPerSecond ?? 0,
-    );
-    this.computed(
-      'indexer_events_per_second',
-      'Events applied a second, over a minute',
-      () => this.progress.speed?.eventsPerSecond ?? 0,
-    );
     this.computed(
       'indexer_seconds_left',
       'Time until the head is reached at this rate; +Inf while it comes no nearer',
@@ -150,25 +162,31 @@ export class IndexerTelemetry extends Metrics {
     this.contracts = standings;
   }
 
-  /** Events that were applied for a contract apart. */
-  caughtUp(events: ChainEvent[], anomalies: Map<string, number>): void {
+  /** Events that were applied, and how many did not fit, by kind. */
+  took(events: ChainEvent[], anomalies: Map<string, number>): void {
     for (const { kind } of events) this.events.inc({ kind });
-    for (const [kind, count] of anomalies) this.anomalies.inc({ kind }, count);
+    for (const [kind, count] of anomalies) {
+      this.anomalies.inc({ kind }, count);
+      this.logger.warn(`${count} events do not fit what is known: ${kind}`);
+    }
   }
 
-  /** @returns a line for the log when one is due */
-  applied(cursor: Block, range: number, events: ChainEvent[]): string | undefined {
-    for (const { kind } of events) this.events.inc({ kind });
+  /** A batch was applied, up to the cursor. @param range blocks in a request for logs */
+  applied(cursor: ChainCursor, range: number, events: number, expired: number): void {
+    const { number, finalized } = cursor;
     this.range.set(range);
-    this.progress.moved(cursor.number, this.sync.best, events.length);
-    const terminal = process.stderr.isTTY;
-    const isDue = Date.now() - this.reportedAt >= (terminal ? REPORT_MS.terminal : REPORT_MS.log);
-    if (this.state !== 'syncing' || !isDue) return undefined;
+    this.expired.inc(expired);
+    this.finalized = finalized;
+    const reach = finalized === undefined ? 'unknown' : number - finalized > MOST_BLOCKS ? 'far' : 'near';
+    if (reach !== this.finality) this.logger.warn(FINALITY[reach]);
+    this.finality = reach;
+    this.progress.moved(number, this.sync.best, events);
+    if (this.state !== 'syncing' || Date.now() - this.reportedAt < REPORT_MS) return;
     this.reportedAt = Date.now();
-    const { line } = this.progress;
-    if (!terminal) return line;
-    process.stderr.write(`\r\x1b[K${line}`);
-    return undefined;
+    const { blocksPerSecond = 0, eventsPerSecond = 0, secondsLeft = null } = this.progress.speed ?? {};
+    const left = secondsLeft === null ? 'the head is no nearer' : `${secondsLeft} s left`;
+    const rate = `${blocksPerSecond} blocks/s, ${eventsPerSecond} events/s`;
+    this.logger.log(`block ${number} of ${this.sync.best}, ${rate}, ${left}`);
   }
 
   /** Counts of the whole chain, so that they survive a restart. Only the leader knows them. */
@@ -179,7 +197,7 @@ export class IndexerTelemetry extends Metrics {
 
   /** Numbers of the last block read, of the best head, and of the last final block if any endpoint tells it. */
   get heights(): { cursor: number; head: number; finalized?: number } {
-    const { finalized } = this.finality;
+    const { finalized } = this;
     const heights = { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
     return finalized === undefined ? heights : { ...heights, finalized };
   }

@@ -187,9 +187,9 @@ export class Source {
     if (other) throw other.error;
     if (failures.length > 0) {
       const [{ contract, error }] = failures;
+      // If no contract can be read, the node may give no logs at all, not even of an address that has none.
+      if (batches.length === 0) await sourceOf([]).readRange(after, plan);
       const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, plan);
-      // If no contract can be read, the node gives no logs at all.
-      if (!read && batches.length === 0) throw error;
       if (!read)
         throw new UnreadableEvents(
           contract,

@@ -213,7 +213,7 @@ describe('receipts', () => {
       method === 'eth_getBlockReceipts' ? new Refused('no such method') : honest(method, params),
     );
     const small = await node((method, params) =>
-      method === 'eth_getBlockReceipts' ? new Refused('response is too large') : honest(method, params),
+      method === 'eth_getBlockReceipts' ? new Refused('response is too large', -32000) : honest(method, params),
     );
     const watching = watch();
     await rounds(watching, 1);

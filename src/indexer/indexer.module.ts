@@ -10,7 +10,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
-import { FactsWatch } from '#indexer/background/facts-watch';
+import { Background } from '#indexer/background/background';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import { ContractStates } from '#indexer/contracts/contract-states';
 import { Follower } from '#indexer/leading/follower';
@@ -86,8 +86,8 @@ export class IndexerModule {
         BackgroundVerification,
         SubmissionWatch,
         ReceiptWatch,
-        FactsWatch,
         PriceWatch,
+        Background,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
-import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { encodeCall, readView } from '#ledger/adapters/own-call';
 import { PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
@@ -9,7 +8,6 @@ import type { Question } from '#verify/contract/holdings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { transaction } from '#indexer/ledger/transaction';
-import { SideLoop } from './side-loop';
 import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -36,32 +34,30 @@ interface Due {
  * taken; one of a block that is taken back goes with it.
  */
 @Injectable()
-export class PriceWatch extends SideLoop {
-  protected readonly failure = 'the prices of shares could not be read';
+export class PriceWatch {
+  readonly failure = 'the prices of shares could not be read';
   private readonly chain: AgreedChain;
   private readonly hasVaults: () => boolean;
 
   constructor(
-    postgres: PostgresSettings,
     { RPC_AGREE }: IndexerSettings,
     endpoints: RpcEndpoints,
     private readonly telemetry: IndexerTelemetry,
     adapters: ContractAdapters,
   ) {
-    super(postgres.DATABASE_URL);
     this.chain = new AgreedChain(endpoints.all, RPC_AGREE);
     this.hasVaults = () => endpoints.contracts.some((each) => adapters.of(each)?.views?.price !== undefined);
   }
 
-  protected mayRun(): boolean {
+  mayRun(): boolean {
     return this.telemetry.state === 'synced' && this.hasVaults();
   }
 
-  protected pauseMs(): number {
+  pauseMs(): number {
     return ROUND_MS;
   }
 
-  protected async round(client: Client): Promise<void> {
+  async round(client: Client): Promise<void> {
     const { rows } = await client.query<Due>(DUE, [MOST_VAULTS]);
     if (rows.length === 0) return;
     await this.chain.begin();

@@ -1,94 +1,66 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { columnsOf } from '#platform/postgres/columns';
-import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { askEach } from '#indexer/agreement/vote';
-import { SideLoop } from './side-loop';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type OpenBlock, affordable, agreed, ask } from './receipts';
-import { BLOCKS_AT_ONCE, FORGET_LEFT, KEEP, OPEN } from './receipts.sql';
+import { BLOCKS_AT_ONCE, KEEP, OPEN } from './receipts.sql';
 
-/** Time between two rounds that find something, and between others. */
-const BUSY_MS = 1000;
-const IDLE_MS = 5000;
-/** Longest time between rounds while endpoints do not answer, and between turns of old blocks that nobody has. */
-const MOST_MS = 60_000;
+/** Time between two rounds that find something, between others, and after one that too few endpoints answered. */
+const PAUSE_MS = { busy: 1000, idle: 5000, failed: 30_000 };
+/** One in so many rounds is for old blocks, which nobody may have. */
+const OLD_ROUNDS = 6;
 /** Further behind the head, the cursor is in a backfill. A chain without a pause may be some hundred blocks ahead. */
 const BACKFILL_BLOCKS = 1000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** What a round did: nothing to ask, or whether it filled in any gas. */
-type Outcome = 'nothing' | 'found' | 'none';
-
 /**
  * Fills in what confirmed transactions cost, from their receipts. It is for display only: it asks a few calls a round
- * and never twice, newest and oldest blocks by turns, and each block whose receipts nobody has less and less often.
+ * and never twice, newest blocks first and sometimes the oldest, and each block whose receipts nobody has less and less
+ * often.
  */
 @Injectable()
-export class ReceiptWatch extends SideLoop {
-  protected readonly failure = 'gas could not be filled in';
+export class ReceiptWatch {
+  readonly failure = 'gas could not be filled in';
   private rounds = 0;
-  private failures = 0;
-  private waitMs = IDLE_MS;
-  /** The old block to go on after, and when. */
+  /** Whether the last round filled in any gas. */
+  private isBusy = false;
+  /** The old block to go on after. */
   private after = -1;
-  private old = { waitMs: IDLE_MS, at: 0 };
 
   constructor(
-    postgres: PostgresSettings,
     private readonly settings: IndexerSettings,
     private readonly endpoints: RpcEndpoints,
     private readonly telemetry: IndexerTelemetry,
-  ) {
-    super(postgres.DATABASE_URL);
-  }
+  ) {}
 
   /** Also while a fast chain is always ahead, but not during a backfill. */
-  protected mayRun(): boolean {
+  mayRun(): boolean {
     const { state, heights } = this.telemetry;
     return (state === 'synced' || state === 'syncing') && heights.head - heights.cursor <= BACKFILL_BLOCKS;
   }
 
-  protected pauseMs(): number {
-    return this.waitMs;
-  }
-
-  protected override failed(): void {
-    this.failures += 1;
-    this.waitMs = Math.min(IDLE_MS * 2 ** this.failures, MOST_MS);
+  pauseMs(hasFailed: boolean): number {
+    return PAUSE_MS[hasFailed ? 'failed' : this.isBusy ? 'busy' : 'idle'];
   }
 
   async round(client: Client): Promise<void> {
-    const isOld = this.rounds++ % 2 === 1 && Date.now() >= this.old.at;
-    const outcome = await this.turn(client, isOld);
-    this.failures = 0;
-    this.waitMs = outcome === 'found' ? BUSY_MS : IDLE_MS;
-    if (isOld && outcome !== 'nothing') {
-      const waitMs = outcome === 'found' ? IDLE_MS : Math.min(this.old.waitMs * 2, MOST_MS);
-      this.old = { waitMs, at: outcome === 'found' ? 0 : Date.now() + waitMs };
-    }
-  }
-
-  private async turn(client: Client, isOld: boolean): Promise<Outcome> {
-    const from = isOld ? this.after : NEWEST;
+    const isOld = ++this.rounds % OLD_ROUNDS === 0;
     const { rows } = await client.query<OpenBlock & { last: number | null }>(
       isOld ? OPEN.oldest : OPEN.newest,
-      [from],
+      [isOld ? this.after : NEWEST],
     );
     const due = rows.filter(({ number }) => number !== null);
     const heard = this.endpoints.all.filter((each) => each.heard);
     const blocks = affordable(due, heard);
     if (isOld) {
       const isAll = blocks.length === due.length && due.length < BLOCKS_AT_ONCE;
-      const upTo = isAll ? rows[0].last : blocks.at(-1)!.number;
-      this.after = upTo ?? -1;
-      await client.query(FORGET_LEFT, [from, upTo ?? NEWEST]);
+      this.after = (isAll ? rows[0].last : blocks.at(-1)!.number) ?? -1;
     }
-    if (blocks.length === 0) return 'nothing';
-    return (await this.fill(client, blocks, heard)) > 0 ? 'found' : 'none';
+    this.isBusy = blocks.length > 0 && (await this.fill(client, blocks, heard)) > 0;
   }
 
   /** @returns how many transactions have their gas now. @throws Error when too few endpoints answer */

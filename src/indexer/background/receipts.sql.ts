@@ -67,9 +67,3 @@ export const KEEP = `
         ELSE excluded.check_at END
   )
   SELECT count(*)::int AS filled FROM found`;
-
-/** Forgets blocks that no transaction waits in any more: a reorganisation took them away. Parameters: after, up to. */
-export const FORGET_LEFT = `
-  DELETE FROM receipt_waits w WHERE w.block_number > $1 AND w.block_number <= $2 AND NOT EXISTS (
-    SELECT FROM transactions t
-    WHERE t.block_number = w.block_number AND t.status = 'CONFIRMED' AND t.gas_used IS NULL)`;

@@ -1,10 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { transaction } from '#indexer/ledger/transaction';
-import { SideLoop } from './side-loop';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/events.sql';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
@@ -22,34 +20,29 @@ const NEXT_ACCOUNTS_MS = 500;
  * time, while this process leads and is synced, over a separate connection: neither reading nor health depends on it.
  */
 @Injectable()
-export class SubmissionWatch extends SideLoop {
-  protected readonly failure = 'hashes that were told could not be looked at';
+export class SubmissionWatch {
+  readonly failure = 'hashes that were told could not be looked at';
+  private readonly logger = new Logger(SubmissionWatch.name);
   /** The account to go on after. */
   private lookedAt = '';
   private rounds = 0;
 
   constructor(
-    postgres: PostgresSettings,
     private readonly settings: IndexerSettings,
     private readonly endpoints: RpcEndpoints,
     private readonly telemetry: IndexerTelemetry,
-  ) {
-    super(postgres.DATABASE_URL);
-  }
+  ) {}
 
-  protected mayRun(): boolean {
+  mayRun(): boolean {
     return this.telemetry.state === 'synced';
   }
 
-  protected pauseMs(): number {
+  pauseMs(hasFailed: boolean): number {
+    if (hasFailed) this.lookedAt = '';
     return this.lookedAt === '' ? ROUND_MS : NEXT_ACCOUNTS_MS;
   }
 
-  protected override failed(): void {
-    this.lookedAt = '';
-  }
-
-  protected async round(client: Client): Promise<void> {
+  async round(client: Client): Promise<void> {
     const submissions = await this.next(client);
     if (submissions.length === 0) return;
     const { rows } = await client.query<LedgerChain>(LEDGER_CHAIN);

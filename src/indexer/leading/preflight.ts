@@ -14,6 +14,9 @@ import { type ContractFacts, contractsWithoutCode, readContractFacts } from './c
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type ReadTokens, readTokens } from './token';
 
+/** Time before the next attempt to read what could not be read. It doubles: some contracts never tell their token. */
+const RETRY_MS = { first: 5000, most: 300_000 };
+
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
 export class Preflight {
@@ -24,6 +27,8 @@ export class Preflight {
   barred: ReadonlyMap<string, string> = new Map();
   /** No contract has the first token of the ledger any more, as a later attempt found. */
   refusal?: WrongChain;
+  readonly failure = 'the token of the contracts could not be read';
+  private retryMs = RETRY_MS.first;
   private tried = false;
   private epoch = 0;
 
@@ -57,14 +62,21 @@ export class Preflight {
   }
 
   /** Whether anything could not be read at the start, and still has not been; also a contract that was not there. */
-  get lacksFacts(): boolean {
+  mayRun(): boolean {
     const { tokens, contracts, telemetry, barred } = this;
     const isPartial = barred.size > 0 || telemetry.missing.size > 0;
-    return this.tried && (tokens === undefined || contracts === undefined || isPartial);
+    const isLacking = this.tried && (tokens === undefined || contracts === undefined || isPartial);
+    if (telemetry.role === 'leading' && isLacking) return true;
+    this.retryMs = RETRY_MS.first;
+    return false;
+  }
+
+  pauseMs(): number {
+    return (this.retryMs = Math.min(this.retryMs * 2, RETRY_MS.most));
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
-  async retryFacts(client: Client): Promise<void> {
+  async round(client: Client): Promise<void> {
     try {
       await this.keepFacts(client);
     } catch (error) {

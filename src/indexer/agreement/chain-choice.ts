@@ -1,5 +1,6 @@
 import { RetryableChainError } from '#indexer/reading/rpc';
 import type { ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { acceptedClaim } from './vote';
 
 /** The endpoints do not tell which chain to follow. Nothing is guessed: the first start binds the database to a chain. */
 export class ChainUndecided extends RetryableChainError {}
@@ -16,15 +17,12 @@ export function chooseChain(all: Endpoint[], agree: number, chainId?: number): C
   const answering = all.filter(({ identity, error }) => identity && !error);
   const wanted = answering.filter(({ identity }) => !chainId || identity!.chainId === chainId);
   if (wanted.length === 0 && answering.length === all.length) return answering[0].identity!;
-  const groups = new Map<string, Endpoint[]>();
-  for (const each of wanted) {
-    const { chainId: id, genesis } = each.identity!;
-    const key = `chain ${id} with genesis ${genesis}`;
-    groups.set(key, [...(groups.get(key) ?? []), each]);
-  }
-  const [first = [], second = []] = [...groups.values()].sort((a, b) => b.length - a.length);
   const enough = chainId ? agree : Math.max(agree, Math.floor(all.length / 2) + 1);
-  if (first.length >= enough && first.length > second.length) return first[0].identity!;
+  const accepted = acceptedClaim(
+    wanted.map(({ identity }) => JSON.stringify(identity)),
+    enough,
+  );
+  if (accepted >= 0) return wanted[accepted].identity!;
   const told = all.map(({ name, identity, error }) =>
     identity && !error
       ? `${name} is of chain ${identity.chainId} with genesis ${identity.genesis}`

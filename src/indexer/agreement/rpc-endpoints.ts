@@ -11,7 +11,7 @@ import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-b
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, contradicts, countedAlike, testify, verdict } from './cross-check';
+import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
@@ -180,7 +180,7 @@ export class RpcEndpoints {
 
   /**
    * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
-   * counts, or that are proven wrong, leaves events out, so it has no vote.
+   * counts leaves events out, so it has no vote.
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
@@ -188,10 +188,8 @@ export class RpcEndpoints {
     { reader, batch, testimonies, isAside, asked, proven }: Reading,
     sequence: SequenceCheck,
   ): BlockBatch {
-    const counted = testimonies.map((each) => countedAlike(each, batch, proven));
-    const heard = counted.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs) return true;
-      if (!hasGap(sequence, theirs) && !contradicts(theirs, batch, proven)) return true;
+    const heard = compared(testimonies, batch, proven).filter(({ endpoint, batch: theirs, stance }) => {
+      if (stance !== 'differs' || !theirs || !hasGap(sequence, theirs)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });

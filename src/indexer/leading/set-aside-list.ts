@@ -1,30 +1,14 @@
-import type { EventOutcome } from '#indexer/ledger/decide';
 import { connect } from './leader';
 
-export interface SetAsideEvent {
-  outcome: EventOutcome;
-  reason: string | null;
-  contract: string;
-  block: number;
-  logIndex: number;
-  /** ISO 8601. */
-  time: string;
-  txHash: string;
-  kind: string;
-  pool: string | null;
-  draw: string | null;
-  account: string | null;
-  amount: string | null;
-}
+export type SetAsideEvent = Record<string, string | number | null>;
 
-/** Events that are stored without effect, newest first. */
+/** Events that are stored without effect, newest first. Times are in ISO 8601. */
 export async function setAsideEvents(databaseUrl: string, limit: number): Promise<SetAsideEvent[]> {
   const client = await connect(databaseUrl);
   const { rows } = await client
     .query<SetAsideEvent>(
-      `SELECT outcome, reason, contract, block_number::float8 AS block, log_index::float8 AS "logIndex",
-       iso(block_time) AS time, tx_hash AS "txHash", kind, pool_id AS pool, draw_id::text AS draw, account,
-       amount::text AS amount
+      `SELECT outcome, reason, iso(block_time) AS time, block_number::float8 AS block, log_index::float8 AS "logIndex",
+       kind, pool_id AS pool, draw_id::text AS draw, account, amount::text AS amount, contract, tx_hash AS "txHash"
      FROM chain_events WHERE outcome NOT IN ('WAITING', 'APPLIED')
      ORDER BY block_number DESC, log_index DESC LIMIT $1`,
       [limit],
@@ -33,23 +17,8 @@ export async function setAsideEvents(databaseUrl: string, limit: number): Promis
   return rows;
 }
 
-const HEADINGS: (keyof SetAsideEvent)[] = [
-  'outcome',
-  'reason',
-  'time',
-  'block',
-  'logIndex',
-  'kind',
-  'pool',
-  'draw',
-  'account',
-  'amount',
-  'contract',
-  'txHash',
-];
-
-/** A line of headings, then one line for each event, with fields separated by tabs. */
+/** A line of headings, if there is any event, then one line for each, with fields separated by tabs. */
 export const asTable = (events: SetAsideEvent[]): string =>
-  [HEADINGS, ...events.map((event) => HEADINGS.map((name) => event[name] ?? '-'))]
-    .map((fields) => `${fields.join('\t')}\n`)
+  [...events.slice(0, 1).map((event) => Object.keys(event)), ...events.map((event) => Object.values(event))]
+    .map((fields) => `${fields.map((field) => field ?? '-').join('\t')}\n`)
     .join('');

@@ -1,7 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { placedAs } from '#indexer/agreement/cross-check';
 import { Patience } from '#indexer/agreement/patience';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
@@ -15,6 +14,32 @@ import { type RawHeader, isAuthentic, isEmptyBloom, mayHaveLogsOf } from './head
 import { EMPTY_ROOT, type ProvenReceipts, eventsOf, provenReceipts } from './receipts-root';
 
 type Standing = Pick<ContractStanding, 'completeness' | 'unproven'>;
+
+/** What receipts prove of an event besides its position. Only nodes vouch for hashes of transactions. */
+const contentOf = (event: ChainEvent): string =>
+  JSON.stringify({
+    ...event,
+    ...{ txHash: '', logIndex: 0, seq: 0 },
+    ...(event.second && { second: contentOf(event.second) }),
+  });
+const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][] =>
+  events
+    .map((event): [string, ChainEvent] => [contentOf(event), event])
+    .sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+
+/**
+ * Gives these events the positions of the proven ones: some nodes count logs per transaction, or from 1.
+ * @returns undefined if they are not the same events
+ */
+function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent[] | undefined {
+  const [given, right] = [byContent(events), byContent(proven)];
+  if (given.length !== right.length || given.some(([content], i) => content !== right[i][0]))
+    return undefined;
+  return given.map(([, event], i) => {
+    const { logIndex, seq } = right[i][1];
+    return { ...event, logIndex, seq };
+  });
+}
 
 /** Trouble is of the chain here, not of a contract. */
 const CHAIN = 'chain';

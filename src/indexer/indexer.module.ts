@@ -11,8 +11,7 @@ import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
 import { Background } from '#indexer/background/background';
-import { CatchUp } from '#indexer/contracts/catch-up';
-import { ContractStates } from '#indexer/contracts/contract-states';
+import { Contracts } from '#indexer/contracts/contracts';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
@@ -79,8 +78,7 @@ export class IndexerModule {
         ...PARTS,
         Preflight,
         BlockProof,
-        ContractStates,
-        CatchUp,
+        Contracts,
         Follower,
         Indexer,
         BackgroundVerification,

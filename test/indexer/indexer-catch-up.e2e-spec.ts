@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Reading } from '#indexer/agreement/reading';
 import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
-import { CatchUp } from '#indexer/contracts/catch-up';
-import { ContractStates } from '#indexer/contracts/contract-states';
+import { Contracts } from '#indexer/contracts/contracts';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
 import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
@@ -26,8 +25,7 @@ describe('a contract that catches up', () => {
   let chain: PaperChain;
   let written: Written;
   let ledger: Ledger;
-  let states: ContractStates;
-  let catchUp: CatchUp;
+  let contracts: Contracts;
   let now = 0;
   let shows: (event: ChainEvent) => ChainEvent | undefined;
   let readWith: () => Promise<void>;
@@ -85,8 +83,8 @@ describe('a contract that catches up', () => {
       },
     } as unknown as RpcEndpoints;
     const settings = { QUARANTINE_AFTER: QUARANTINE_S } as IndexerSettings;
-    const telemetry = { caughtUp: () => undefined, watchContracts: () => undefined } as never;
-    states = new ContractStates(
+    const telemetry = { took: () => undefined, watchContracts: () => undefined } as never;
+    contracts = new Contracts(
       endpoints,
       new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
@@ -96,8 +94,7 @@ describe('a contract that catches up', () => {
         of: () => undefined,
       } as unknown as ContractAdapters),
     );
-    catchUp = new CatchUp(states, endpoints, settings, telemetry);
-    await catchUp.open(ledger);
+    await contracts.open(ledger);
     // The others are at the head.
     const others = new PaperChain(
       chain.blocks.map((block) => ({
@@ -107,7 +104,7 @@ describe('a contract that catches up', () => {
     );
     await written.apply(others);
     await ledger.contracts.setApart(written.cursor, LOTTERY, chain.blocks[0], 'catching_up', 'late');
-    await catchUp.open(ledger);
+    await contracts.open(ledger);
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -115,7 +112,7 @@ describe('a contract that catches up', () => {
   });
 
   const state = (): [string, string] | undefined => {
-    const apart = states.apart.get(LOTTERY);
+    const apart = contracts.apart.get(LOTTERY);
     return apart && [apart.state, apart.reason];
   };
   const numbers = (): Promise<number[]> =>
@@ -124,8 +121,8 @@ describe('a contract that catches up', () => {
   async function turns(count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
       now += 20_000;
-      await catchUp.turn(ledger, written.cursor, chain.head.number);
-      await Promise.all(catchUp.underWay);
+      await contracts.turn(written.cursor, chain.head.number);
+      await Promise.all(contracts.underWay);
     }
   }
   const ALL = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -172,10 +169,10 @@ describe('a contract that catches up', () => {
     readWith = () => new Promise((resolve) => (answer = resolve));
     now += 20_000;
     for (let i = 0; i < 3; i += 1)
-      expect(await catchUp.turn(ledger, written.cursor, chain.head.number)).toBe(false);
+      expect(await contracts.turn(written.cursor, chain.head.number)).toBe(false);
     answer();
     readWith = () => Promise.resolve();
-    await Promise.all(catchUp.underWay);
+    await Promise.all(contracts.underWay);
     await turns(20);
     expect(await numbers()).toEqual(ALL);
   });
@@ -183,15 +180,15 @@ describe('a contract that catches up', () => {
   it('begins at the start if it came as one without events, and had some', async () => {
     await written.sql('DELETE FROM chain_contracts_apart');
     await written.sql('UPDATE chain_cursor SET proven_number = block_number');
-    await catchUp.open(ledger);
+    await contracts.open(ledger);
     const gap = new SequenceGap(LOTTERY, 0, 9);
-    const reader = catchUp.contracts['endpoints'].readerAside(0);
-    for (let i = 0; i < 4 && !states.apart.has(LOTTERY); i += 1) {
+    const reader = contracts['endpoints'].readerAside(0);
+    for (let i = 0; i < 4 && !contracts.apart.has(LOTTERY); i += 1) {
       now += 30_000;
-      await states.broken(ledger, written.cursor, reader, gap);
+      await contracts.broken(written.cursor, reader, gap);
     }
     expect(accused).not.toEqual([]);
-    expect(states.apart.get(LOTTERY)?.at.number).toBe(START - 1);
+    expect(contracts.apart.get(LOTTERY)?.at.number).toBe(START - 1);
     await turns(20);
     // It waits until the cursor has passed what broke it.
     expect(await numbers()).toEqual([]);

@@ -6,7 +6,7 @@ import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceFall } from '#indexer/agreement/sequence-check';
-import { CatchUp } from '#indexer/contracts/catch-up';
+import { Contracts } from '#indexer/contracts/contracts';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -45,7 +45,7 @@ export class Follower {
   constructor(
     private readonly preflight: Preflight,
     private readonly endpoints: RpcEndpoints,
-    private readonly catchUp: CatchUp,
+    private readonly contracts: Contracts,
     private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
   ) {
@@ -54,10 +54,6 @@ export class Follower {
 
   private get stopping(): boolean {
     return this.signal.aborted;
-  }
-
-  private get contracts(): CatchUp['contracts'] {
-    return this.catchUp.contracts;
   }
 
   private get sync(): IndexerTelemetry['sync'] {
@@ -101,7 +97,7 @@ export class Follower {
     const { reader, head } = await this.preflight.identify(writer);
     this.reader = reader;
     const cursor = await this.preflight.open(lead, reader);
-    await this.catchUp.open(lead);
+    await this.contracts.open(lead);
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
@@ -113,13 +109,13 @@ export class Follower {
   private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
     const { sequence, proofs } = this.contracts;
-    await this.contracts.bar(lead, cursor, this.reader, this.preflight.barred);
+    await this.contracts.bar(cursor, this.reader, this.preflight.barred);
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
-    const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
+    const hasJoined = await this.beating(writer, cursor, this.contracts.turn(cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
     if (hasJoined) this.ahead.clear();
     if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
@@ -136,7 +132,7 @@ export class Follower {
     const proven = sequence.proves(batch);
     const { marks, proven: byReceipts } = reading;
     // Before the cursor moves on: it does not return to these logs.
-    await this.contracts.passOver(lead, batch);
+    await this.contracts.passOver(batch);
     const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
     sequence.advance(batch, proven);
     return moved;
@@ -150,7 +146,7 @@ export class Follower {
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead, marks });
-    const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.catchUp.underWay]);
+    const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.contracts.underWay]);
     await this.beating(writer, moved, wait);
     return moved;
   }
@@ -203,11 +199,11 @@ export class Follower {
     const { writer } = lead;
     if (trouble instanceof WrongEvents) this.telemetry.gaps.inc();
     if (trouble instanceof WrongEvents || trouble instanceof SequenceFall)
-      await this.beating(writer, cursor, this.contracts.broken(lead, cursor, reader, trouble));
+      await this.beating(writer, cursor, this.contracts.broken(cursor, reader, trouble));
     if (!(trouble instanceof ForkDetected)) return cursor;
     const moved = await recovery.followFork(writer, cursor, reader);
     // Contracts apart may have been taken back too.
-    await this.contracts.load(lead);
+    await this.contracts.load();
     this.sync.rewound(moved, moved.number);
     this.sync.start(moved, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
     return moved;

@@ -7,7 +7,7 @@ import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { BlockProof } from '#indexer/proving/block-proof';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { ContractStates } from './contract-states';
+import { Contracts } from './contracts';
 
 beforeAll(() => Logger.overrideLogger(false));
 
@@ -27,7 +27,7 @@ it.each([
       isProven: () => true,
       lastOf: () => ({ seq: 1, block: 1 }),
     } as unknown as SequenceCheck;
-    const states = new ContractStates(
+    const states = new Contracts(
       { contracts, absolve: nothing, failed: nothing } as unknown as RpcEndpoints,
       sequence,
       { QUARANTINE_AFTER: 0 } as IndexerSettings,
@@ -39,10 +39,10 @@ it.each([
         setApart: (_: ChainCursor, address: string) => quarantined.add(address),
         apart: () => [],
       },
-    } as unknown as Parameters<ContractStates['broken']>[0];
+    } as unknown as Parameters<Contracts['open']>[0];
+    await states.open(ledger);
     for (let i = 0; i < 10 && quarantined.size === 0; i += 1)
       await states.broken(
-        ledger,
         { number: 9 } as ChainCursor,
         {} as WatchedEndpoint,
         trouble === 'wrong numbers'

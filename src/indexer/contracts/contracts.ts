@@ -1,0 +1,389 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { within } from '#platform/timing/waits';
+import { IndexerSettings } from '#settings/indexer.settings';
+import { Patience } from '#indexer/agreement/patience';
+import type { Reading } from '#indexer/agreement/reading';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SequenceCheck, SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import { refusal } from '#indexer/ledger/set-aside';
+import {
+  type BlockBatch,
+  ForkDetected,
+  NodeBehind,
+  UnreadableEvents,
+  WrongEvents,
+} from '#indexer/reading/block-batch';
+import { BlockProof } from '#indexer/proving/block-proof';
+import type { Block } from '#indexer/reading/raw-chain';
+import { RetryableChainError, isThrottled } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { type ContractStanding, IndexerTelemetry } from '#indexer/reporting/telemetry';
+import type { Apart, ApartState, Ledger } from './contract-writer';
+
+/** Topics of a contract that are reported individually: its code or its callers decide how many there are. */
+const MOST_TOPICS = 20;
+const NO_CODE = 'there is no contract at this address';
+/** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
+const CLOSE_BLOCKS = 16;
+/** But not for longer: an endpoint that hangs must not hold up the other contracts. */
+const CLOSE_MS = 2000;
+/** Wait after a failure. It doubles each time. */
+const WAIT_MS = 250;
+const MAX_WAIT_MS = 300_000;
+
+/** How often reading a contract apart failed in a row, the last block behind which it did, and when it is tried again. */
+interface Trouble {
+  tries: number;
+  block: number;
+  retryAt: number;
+}
+
+/** A read that is under way beside the cursor's. */
+interface Read {
+  apart: Apart;
+  reader: WatchedEndpoint;
+  outcome?: { reading: Reading } | { error: unknown };
+  done: Promise<void>;
+}
+
+/**
+ * Which contracts are read with the cursor, and which apart: those that came later, and those in quarantine, whose events
+ * were wrong for long. Those apart are read contract by contract in turns, with the same checks, beside the cursor's loop,
+ * which gives them a turn to apply one batch after each of its own. Nothing is lost: each is read from its last block that
+ * was whole, and joins the others at the cursor's block.
+ */
+@Injectable()
+export class Contracts {
+  /** The contracts that the cursor stands for. */
+  following: string[];
+  readonly apart = new Map<string, Apart>();
+  /** Contracts that cannot be followed, whatever their events, and why. */
+  private barred: ReadonlyMap<string, string> = new Map();
+  /** By contract, the topics of unread logs that this process has reported since it began to lead. */
+  private readonly reported = new Map<string, Set<string>>();
+  private readonly logger = new Logger('Contracts');
+  private readonly patience: Patience;
+  private readonly troubles = new Map<string, Trouble>();
+  private ledger: Ledger;
+  private read?: Read;
+  /** The contract that had the last turn. */
+  private last = '';
+
+  constructor(
+    private readonly endpoints: RpcEndpoints,
+    readonly sequence: SequenceCheck,
+    { QUARANTINE_AFTER }: IndexerSettings,
+    private readonly telemetry: IndexerTelemetry,
+    readonly proofs: BlockProof,
+  ) {
+    // Only who leads knows.
+    telemetry.watchContracts(() => (telemetry.role === 'leading' ? this.standings : []));
+    this.following = endpoints.contracts;
+    this.patience = new Patience(QUARANTINE_AFTER * 1000);
+  }
+
+  /** Starts from what the database says. */
+  async open(ledger: Ledger): Promise<void> {
+    this.ledger = ledger;
+    this.read = undefined;
+    this.troubles.clear();
+    this.patience.forgetAll();
+    this.reported.clear();
+    this.barred = new Map();
+    await this.load();
+  }
+
+  /** Reads the state from the database. Needed whenever it was changed other than by reading on. */
+  async load(): Promise<void> {
+    await this.sequence.load(this.ledger.writer);
+    this.apart.clear();
+    for (const each of await this.ledger.contracts.apart()) this.apart.set(each.address, each);
+    this.following = this.endpoints.contracts.filter((address) => !this.apart.has(address));
+  }
+
+  /** Where each contract stands, for health and metrics. */
+  private get standings(): ContractStanding[] {
+    return this.endpoints.contracts.map((address) => {
+      const { state = 'following', at, reason } = this.apart.get(address) ?? {};
+      if (this.telemetry.missing.has(address)) return { address, state: 'missing', reason: NO_CODE };
+      return { address, state, block: at?.number, reason, ...this.proofs.standingOf(address) };
+    });
+  }
+
+  /** The numbers of all contracts that are followed fit. */
+  areSound(): void {
+    for (const each of this.following) this.patience.forget(each);
+  }
+
+  /** Quarantines the contracts that cannot be followed. They stay so until a later call no longer names them. */
+  async bar(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    barred: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    if (barred === this.barred) return;
+    for (const [contract, reason] of barred)
+      if (this.apart.get(contract)?.reason !== reason)
+        await this.separate(cursor, reader, contract, 'quarantined', reason);
+    this.barred = barred;
+  }
+
+  /** Counts logs that no method reads, and logs each topic once. Call before the batch is applied. */
+  async passOver({ unread = [] }: BlockBatch): Promise<void> {
+    for (const { contract, topic } of unread) {
+      const known = this.reported.get(contract) ?? new Set();
+      this.reported.set(contract, known);
+      if (!known.has(topic) && known.size < MOST_TOPICS) {
+        known.add(topic);
+        await this.ledger.contracts.keepUnread(contract, topic);
+        this.logger.log(`logs of ${contract} with the topic ${topic} have no effect: no method reads them`);
+      }
+      this.telemetry.unread.inc({ contract, topic: known.has(topic) ? topic : 'other' });
+    }
+  }
+
+  /**
+   * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven
+   * complete, the ledger lacks it, and the contract is read again from there. Otherwise the node left it out and is
+   * asked again; if that lasts, the contract is quarantined. The last contract is quarantined only for events that
+   * cannot be read: if its events are wrong, the node is at fault.
+   */
+  async broken(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    trouble: WrongEvents | SequenceFall,
+  ): Promise<void> {
+    const { contract, message } = trouble;
+    const isGap = trouble instanceof SequenceGap;
+    const missed = isGap ? await this.missed(cursor, reader, trouble) : undefined;
+    const isUnreadable = trouble instanceof UnreadableEvents;
+    // Another endpoint may send readable events.
+    if (isUnreadable) this.endpoints.failed(reader);
+    else if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
+    if (missed !== undefined) {
+      const reason = `event ${isGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
+      return this.separate(cursor, reader, contract, 'catching_up', reason);
+    }
+    const isOnly = this.following.length === 1 && !isUnreadable;
+    if (!this.patience.isOver(contract) || isOnly) return;
+    this.endpoints.absolve();
+    await this.separate(cursor, reader, contract, 'quarantined', message);
+  }
+
+  /** The block that has the event which the ledger lacks. */
+  private async missed(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    gap: SequenceGap,
+  ): Promise<number | undefined> {
+    const wanted = this.sequence.unproven(gap);
+    if (wanted && wanted.from <= cursor.number) {
+      const { seq, from } = wanted;
+      const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
+      if (event) return event.blockNumber;
+    }
+    // It shows a later number, and not this one.
+    this.endpoints.contradictsItself(reader);
+    return undefined;
+  }
+
+  private async separate(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    contract: string,
+    state: ApartState,
+    reason: string,
+  ): Promise<void> {
+    // What the ledger certainly has of it. One that came without events may have had some all the same.
+    const isWhole = this.sequence.isProven(cursor.number) && this.sequence.lastOf(contract).seq > 0;
+    const known = this.apart.get(contract)?.at;
+    const at = known ?? (isWhole ? cursor : await this.beforeLast(reader, contract));
+    await this.ledger.contracts.setApart(cursor, contract, at, state, reason);
+    // What broke it is in a later block than the cursor's.
+    if (!known && state === 'quarantined')
+      this.troubles.set(contract, { tries: 0, block: cursor.number, retryAt: 0 });
+    this.patience.forget(contract);
+    await this.load();
+    const line = `${contract} is ${state} from block ${at.number}, the other contracts go on: ${reason}`;
+    if (state === 'quarantined') this.logger.error(line);
+    else this.logger.warn(line);
+  }
+
+  /** The block before the contract's last event: there may be more events in that one. */
+  private async beforeLast({ source }: WatchedEndpoint, contract: string): Promise<Block> {
+    const { seq, block: last } = this.sequence.lastOf(contract);
+    // The last event may have no row, for example if a vault makes shares for itself.
+    const kept = seq > 0 ? await this.ledger.writer.eventBlock(last) : undefined;
+    const block = kept?.number ?? last;
+    const [at, next] = await source.blocks([Math.max(block - 1, 0), block]);
+    if (!at) throw new NodeBehind(`the node lacks block ${block - 1}`);
+    if (kept && (next?.hash !== kept.hash || next.parentHash !== at.hash))
+      throw new NodeBehind(`the node has another block ${block} than the ledger`);
+    return at;
+  }
+
+  /** Settles when the read that is under way does; none if there is none. */
+  get underWay(): Promise<void>[] {
+    return this.read ? [this.read.done] : [];
+  }
+
+  /**
+   * Applies what has been read of contracts apart, and reads on. Only one that is close to the cursor is waited for.
+   * @param head the best head known
+   * @returns whether a contract has joined those that the cursor stands for
+   * @throws LeadershipLost, and what the database throws
+   */
+  async turn(cursor: ChainCursor, head: number): Promise<boolean> {
+    const { read } = this;
+    if (read && !read.outcome) return false;
+    this.read = undefined;
+    if (read && (await this.finish(cursor, head, read))) return true;
+    const next = this.next(cursor);
+    if (!next) return false;
+    this.last = next.address;
+    if (next.at.hash === cursor.hash) {
+      const nothing = { to: cursor, blocks: [], events: [], contracts: [next.address], counts: [undefined] };
+      return this.advance(cursor, head, next, nothing);
+    }
+    if (next.at.number >= cursor.number) {
+      // The ledger is on another branch, or before that block.
+      if (!(await this.anchor(cursor, this.readerFor(next), next))) this.postpone(next);
+      return false;
+    }
+    const started = (this.read = this.start(next, cursor));
+    if (cursor.number - next.at.number > CLOSE_BLOCKS) return false;
+    await within(CLOSE_MS, started.done);
+    if (!started.outcome) return false;
+    this.read = undefined;
+    return this.finish(cursor, head, started);
+  }
+
+  /** The next contract whose turn it is. One in quarantine has to show a further block that is whole. */
+  private next(cursor: ChainCursor): Apart | undefined {
+    const due = [...this.apart.values()].filter(({ address, state, at }) => {
+      const { block = at.number, retryAt = 0 } = this.troubles.get(address) ?? {};
+      const isReady = state === 'catching_up' || cursor.number > block;
+      return isReady && retryAt <= performance.now() && !this.barred.has(address);
+    });
+    return due.find(({ address }) => address > this.last) ?? due[0];
+  }
+
+  private readerFor({ address }: Apart): WatchedEndpoint {
+    return this.endpoints.readerAside(this.troubles.get(address)?.tries ?? 0);
+  }
+
+  private start(apart: Apart, cursor: ChainCursor): Read {
+    const reader = this.readerFor(apart);
+    const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const read: Read = { apart, reader, done: Promise.resolve() };
+    read.done = given
+      .then((found) => this.proofs.prove(found))
+      .then(
+        (reading) => void (read.outcome = { reading }),
+        (error: unknown) => void (read.outcome = { error }),
+      );
+    return read;
+  }
+
+  private async finish(
+    cursor: ChainCursor,
+    head: number,
+    { apart, reader, outcome }: Read,
+  ): Promise<boolean> {
+    // A reorganisation may have moved it meanwhile.
+    if (this.apart.get(apart.address) !== apart) return false;
+    try {
+      if ('error' in outcome!) throw outcome.error;
+      const reading = this.news(apart, outcome!.reading);
+      this.sequence.check(reading.batch);
+      const batch = this.endpoints.judge(reading, this.sequence);
+      this.sequence.check(batch);
+      return await this.advance(cursor, head, apart, batch);
+    } catch (error) {
+      // What the database refuses is this contract's trouble, and must not end the reading of the others.
+      if (!(error instanceof RetryableChainError) && refusal(error) === undefined) throw error;
+      if (!isThrottled(error)) reader.about([apart.address]).range.shrink();
+      const tries = this.postpone(apart);
+      const { address, at, state } = apart;
+      const { message } = error as Error;
+      this.logger.warn(`${address} catch-up failed at block ${at.number}; retrying: ${message}`);
+      // An endpoint that fails is no fault of the contract.
+      const isWrong = [WrongEvents, SequenceFall].some((kind) => error instanceof kind) || refusal(error);
+      if (isWrong && this.patience.isOver(address) && state !== 'quarantined')
+        await this.separate(cursor, reader, address, 'quarantined', message);
+      // The cursor follows a fork within two tries. Blocks that were not proven may lack the event that is missing.
+      const isLost = (error instanceof ForkDetected || error instanceof SequenceGap) && tries > 2;
+      if (isLost) await this.anchor(cursor, reader, this.apart.get(address) ?? apart);
+      return false;
+    }
+  }
+
+  /** Has it read again from before its last event. @returns whether that is known */
+  private async anchor(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    { address, state, reason }: Apart,
+  ): Promise<boolean> {
+    try {
+      const at = await this.beforeLast(reader, address);
+      await this.ledger.contracts.setApart(cursor, address, at, state, reason);
+      await this.load();
+      return true;
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      this.logger.warn(`${address} cannot be read from before its last event: ${error.message}`);
+      return false;
+    }
+  }
+
+  /** Without the events that the ledger has already: reading may begin before the last one. */
+  private news({ address }: Apart, reading: Reading): Reading {
+    const last = this.sequence.lastOf(address);
+    const fresh = (batch: BlockBatch): BlockBatch => ({
+      ...batch,
+      counts: batch.to.number < last.block ? [undefined] : batch.counts,
+      events: batch.events.filter(({ seq, blockNumber }) => seq > last.seq || blockNumber > last.block),
+    });
+    const testimonies = reading.testimonies.map((each) => ({
+      ...each,
+      batch: each.batch && fresh(each.batch),
+    }));
+    return { ...reading, batch: fresh(reading.batch), testimonies };
+  }
+
+  private async advance(
+    cursor: ChainCursor,
+    head: number,
+    apart: Apart,
+    batch: BlockBatch,
+  ): Promise<boolean> {
+    const { address, state } = apart;
+    const proven = this.sequence.proves(batch);
+    // Blocks before the one where it failed show nothing.
+    const isFurther = batch.to.number > (this.troubles.get(address)?.block ?? -1);
+    const next = isFurther ? 'catching_up' : state;
+    await this.passOver(batch);
+    const moved = { ...apart, state: next };
+    const { anomalies, joined } = await this.ledger.contracts.advance(cursor, head, moved, batch, proven);
+    this.telemetry.took(batch.events, anomalies);
+    if (isFurther || joined) {
+      this.patience.forget(address);
+      this.troubles.delete(address);
+    }
+    this.sequence.advance(batch, false);
+    if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
+    else if (next !== state) this.logger.log(`${address} is complete again, catching up`);
+    if (joined || next !== state) await this.load();
+    else apart.at = batch.to;
+    return joined;
+  }
+
+  /** Has it tried again later, each time after a longer wait. @returns how often it has failed in a row */
+  private postpone({ address, at }: Apart): number {
+    const { tries, block } = this.troubles.get(address) ?? { tries: 0, block: -1 };
+    const retryAt = performance.now() + Math.min(WAIT_MS * 2 ** (tries + 1), MAX_WAIT_MS);
+    this.troubles.set(address, { tries: tries + 1, block: Math.max(block, at.number), retryAt });
+    return tries + 1;
+  }
+}

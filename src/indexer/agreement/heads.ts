@@ -50,9 +50,3 @@ const reluctance = ({ resting, state }: WatchedEndpoint): number =>
 
 const descending = (endpoints: WatchedEndpoint[]): number[] =>
   endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
-
-/** Whether enough endpoints are known to have the head of one of them. */
-export function isShared({ head }: WatchedEndpoint, all: WatchedEndpoint[], agree: number): boolean {
-  const having = all.filter((each) => each.head && each.head.number >= head!.number);
-  return having.length >= Math.min(Math.max(agree, 2), all.length);
-}

@@ -1,12 +1,9 @@
-import { type Hex, decodeAbiParameters, encodeFunctionData, parseAbi } from 'viem';
+import { type Hex, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem';
 import { type Call, RpcError } from '#indexer/reading/rpc';
 
 /** The same address on every chain that has it. */
 const ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11';
-const abi = parseAbi([
-  'function aggregate3((address target, bool allowFailure, bytes callData)[]) view returns ((bool success, bytes returnData)[])',
-]);
-const [{ outputs }] = abi;
+const AGGREGATE = { abi: multicall3Abi, functionName: 'aggregate3' } as const;
 /** Views in one call: a node limits the gas of `eth_call`, often to 50 million. */
 export const VIEWS_AT_ONCE = 100;
 
@@ -54,16 +51,14 @@ export function pack(calls: Call[]): Packed {
 
 const aggregate = (views: View[]): Hex =>
   encodeFunctionData({
-    abi,
-    functionName: 'aggregate3',
+    ...AGGREGATE,
     args: [views.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))],
   });
 
 function resultsOf(answer: unknown): unknown[] | Error {
   if (answer instanceof Error) return answer;
   try {
-    const [results] = decodeAbiParameters(outputs, answer as Hex);
-    return results.map(({ success, returnData }) =>
+    return decodeFunctionResult({ ...AGGREGATE, data: answer as Hex }).map(({ success, returnData }) =>
       success ? returnData : new RpcError('eth_call', 3, 'execution reverted', true),
     );
   } catch {

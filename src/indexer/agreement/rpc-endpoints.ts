@@ -12,7 +12,7 @@ import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
-import { type Heads, isShared, judgeHeads } from './heads';
+import { type Heads, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
 import { acceptedClaim } from './vote';
@@ -94,7 +94,7 @@ export class RpcEndpoints {
     if (own !== undefined) await own;
     // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
-    else if (!isShared(this.reader, this.all, RPC_AGREE)) await within(ECHO_MS, Promise.all(probes));
+    else await within(ECHO_MS, Promise.all(probes));
     this.judgeChains();
     const heads = judgeHeads(this.all, RPC_AGREE);
     if (!heads) throw this.reader.error ?? new RpcUnavailable('too few endpoints answer');

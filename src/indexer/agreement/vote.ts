@@ -21,9 +21,12 @@ export const askEach = <T>(
 /** The claim of more than half of those that made one. */
 export function majority<T>(claims: (T | undefined)[]): T | undefined {
   const made = claims.filter((each) => each !== undefined);
-  const same = (claim: T): number =>
-    made.filter((each) => JSON.stringify(each) === JSON.stringify(claim)).length;
-  return made.find((claim) => same(claim) * 2 > made.length);
+  return made[
+    acceptedClaim(
+      made.map((each) => JSON.stringify(each)),
+      1,
+    )
+  ];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { encodeCall, readView } from '#ledger/adapters/own-call';
-import { PRICED_SHARES } from '#ledger/chain/chain.sql';
+import { MOST_DAYS, PRICED_SHARES } from '#ledger/chain/chain.sql';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { OtherBlock, amountOf } from '#verify/checks/chain';
 import type { Question } from '#verify/contract/holdings';
@@ -12,7 +12,6 @@ import { hex } from '#indexer/reading/raw-chain';
 import type { Call } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { AgreedChain } from '#indexer/agreement/agreed-chain';
-import { DUE, FORGET, HOLD_CURSOR, SAVE } from './prices.sql';
 
 const ROUND_MS = 5000;
 /** Vaults that are asked in a round. */
@@ -87,3 +86,31 @@ export class PriceWatch {
     });
   }
 }
+
+/**
+ * The vaults whose price at the last block in effect is not known, those first that wait longest. Parameter: limit. Row:
+ * vault, the function to ask, number and hash of the block.
+ */
+const DUE = `
+  SELECT k.vault, k.view, b.number AS "cursorNumber", b.hash AS "cursorHash"
+  FROM (SELECT DISTINCT address AS vault, price_view AS view FROM chain_contracts WHERE price_view IS NOT NULL) k
+  CROSS JOIN chain_cursor c JOIN chain_blocks b ON b.number = c.applied_number
+  LEFT JOIN LATERAL (SELECT block_number FROM share_prices WHERE vault = k.vault ORDER BY day DESC LIMIT 1) s ON true
+  WHERE s.block_number IS DISTINCT FROM b.number ORDER BY s.block_number NULLS FIRST, k.vault LIMIT $1`;
+
+/** A reorganisation locks the cursor first. */
+const HOLD_CURSOR = 'SELECT FROM chain_cursor FOR SHARE';
+
+/** The newest price of a day, if the block is still the ledger's. Parameters: number and hash of the block, vaults, prices. */
+const SAVE = `
+  INSERT INTO share_prices (vault, day, block_number, block_time, price)
+  SELECT w.vault, (b.time AT TIME ZONE 'UTC')::date, b.number, b.time, w.price
+  FROM unnest($3::text[], $4::numeric[]) AS w(vault, price) CROSS JOIN chain_blocks b
+  WHERE b.number = $1 AND b.hash = $2
+  ON CONFLICT ON CONSTRAINT share_prices_pkey DO UPDATE
+    SET block_number = excluded.block_number, block_time = excluded.block_time, price = excluded.price`;
+
+/** Parameter: vaults. */
+const FORGET = `
+  DELETE FROM share_prices p WHERE vault = ANY($1::text[])
+    AND day < (SELECT max(day) FROM share_prices n WHERE n.vault = p.vault) - ${MOST_DAYS}`;

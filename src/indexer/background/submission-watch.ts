@@ -25,7 +25,6 @@ export class SubmissionWatch {
   private readonly logger = new Logger(SubmissionWatch.name);
   /** The account to go on after. */
   private lookedAt = '';
-  private rounds = 0;
 
   constructor(
     private readonly settings: IndexerSettings,
@@ -88,8 +87,7 @@ export class SubmissionWatch {
 
   /** Those that are due, of some accounts. */
   private async next(client: Client): Promise<Submission[]> {
-    const order = this.rounds++ % 2 === 0 ? 'oldest' : 'newest';
-    const { rows } = await client.query<Submission & { next: string }>(DUE[order], [this.lookedAt]);
+    const { rows } = await client.query<Submission & { next: string }>(DUE, [this.lookedAt]);
     this.lookedAt = rows[0].next;
     return rows.filter(({ id }) => id !== null);
   }

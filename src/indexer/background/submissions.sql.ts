@@ -15,7 +15,7 @@ const LONGEST_WAIT_S = 3600;
  * another has told. Row: the account to go on after, empty at the end; nulls if none is due. Parameter: the account to
  * go on after.
  */
-const due = (order: 'ASC' | 'DESC'): string => `
+export const DUE = `
   WITH RECURSIVE turn AS (
     (SELECT account::text AS account, 1 AS n FROM submissions WHERE account > $1::text ORDER BY account LIMIT 1)
     UNION ALL
@@ -25,16 +25,13 @@ const due = (order: 'ASC' | 'DESC'): string => `
   ), due AS MATERIALIZED (
     SELECT s.*, t.n FROM turn t CROSS JOIN LATERAL (
       SELECT transaction_id AS id, account, hash, sender, nonce::float8 FROM submissions s
-      WHERE s.account = t.account AND s.check_at <= now() ORDER BY s.check_at ${order} LIMIT 1) s
+      WHERE s.account = t.account AND s.check_at <= now() ORDER BY s.check_at LIMIT 1) s
     ORDER BY t.n LIMIT ${ROWS_A_ROUND}
   )
   SELECT CASE WHEN (SELECT count(*) FROM due) = ${ROWS_A_ROUND} THEN (SELECT account FROM due ORDER BY n DESC LIMIT 1)
     WHEN (SELECT count(*) FROM turn) = ${ACCOUNTS_A_ROUND} THEN (SELECT account FROM turn ORDER BY n DESC LIMIT 1)
     ELSE '' END AS next, due.id, due.hash, due.sender, due.nonce
   FROM (SELECT) one LEFT JOIN due ON true`;
-
-/** By turns, so that neither a flood of new ones nor old ones without an end hold up the others of an account. */
-export const DUE = { oldest: due('ASC'), newest: due('DESC') };
 
 /** Row: `LedgerChain`. Without finality, `final` is the lowest block to which the indexer goes back. */
 export const LEDGER_CHAIN = `

@@ -43,13 +43,24 @@ export async function followContracts(
     })),
   );
   const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
-  for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);
+  for (const { type, address } of known.filter((each) => !wanted.some(same(each))))
+    await refuseEvents(
+      client,
+      address,
+      `no longer has ${type}=${address}, whose events are in the ledger`,
+      'Name it again (the last contract of a type gets new pools), or take its events back',
+    );
   const late = new Map<string, Block>();
   // On a new database the event numbers show whether START_BLOCK is early enough.
   if (known.length > 0)
     for (const added of wanted.filter((each) => !known.some(same(each)))) {
-      await mayCome(client, added);
       const { address, type } = added;
+      await refuseEvents(
+        client,
+        address,
+        `has ${type}=${address} again, whose events are in the ledger as those of another type`,
+        'Take them back first',
+      );
       const start = Math.max(START_BLOCK.of(address), 1);
       const isLate = start <= cursor.number && (await mayHaveEvents(source, cursor, added));
       if (isLate) late.set(address, await blockBefore(source, start));
@@ -136,32 +147,15 @@ async function blockBefore(source: Source, start: number): Promise<Block> {
   return block;
 }
 
-/** The number of the contract's first event in the ledger; undefined if it has none. */
-async function firstEvent(client: Client, address: string): Promise<number | undefined> {
+/** Rows of the ledger must have a contract that explains them. @throws WrongChain if the contract has events */
+async function refuseEvents(client: Client, address: string, trouble: string, remedy: string): Promise<void> {
   const { rows } = await client.query<{ first: string }>(
     `SELECT block_number AS first FROM chain_events WHERE contract = $1 ORDER BY seq LIMIT 1`,
     [address],
   );
-  return rows[0] && Number(rows[0].first);
-}
-
-async function mayGo(client: Client, { type, address }: Followed): Promise<void> {
-  const first = await firstEvent(client, address);
-  if (first === undefined) return;
-  throw new WrongChain(
-    `POOL_CONTRACTS no longer has ${type}=${address}, whose events are in the ledger. Name it again (the last ` +
-      `contract of a type gets new pools), or take its events back: rewind --contract ${address} --to ${first - 1}`,
-  );
-}
-
-/** Events of a contract that is there under another type were applied as those of that type. */
-async function mayCome(client: Client, { type, address }: Followed): Promise<void> {
-  const first = await firstEvent(client, address);
-  if (first === undefined) return;
-  throw new WrongChain(
-    `POOL_CONTRACTS has ${type}=${address} again, whose events are in the ledger as those of another type. Take them ` +
-      `back first: rewind --contract ${address} --to ${first - 1}`,
-  );
+  if (!rows[0]) return;
+  const rewind = `rewind --contract ${address} --to ${Number(rows[0].first) - 1}`;
+  throw new WrongChain(`POOL_CONTRACTS ${trouble}. ${remedy}: ${rewind}`);
 }
 
 /** Only a count of zero proves that it has none. */

@@ -85,26 +85,29 @@ async function claimOf(
   contracts: string[],
   tokenOf: TokenOf,
 ): Promise<Claim | undefined> {
-  const found = new Map<string, string | null>();
-  for (const [i, usual] of VIEWS.entries()) {
-    // Some nodes do not say that a contract lacks a function, so one that has the first is not asked for the second.
-    const asked: string[] = [];
-    const calls: Call[] = [];
-    for (const contract of contracts.filter((each) => !found.get(each))) {
-      const own = tokenOf(contract);
-      if (typeof own === 'object') found.set(contract, NATIVE_COIN);
-      else if (own?.startsWith('0x')) found.set(contract, own.toLowerCase());
-      else if (own === undefined || i === 0) {
-        asked.push(contract);
-        calls.push(viewCall(contract, toFunctionSelector(`function ${own ?? usual}`)));
-      }
-    }
-    const answers = await source.rpc.settled(calls);
-    if (!answers.every(isFinal)) return undefined;
-    for (const [at, contract] of asked.entries()) found.set(contract, toAddress(answers[at]));
-  }
-  const addresses = contracts.map((contract) => found.get(contract) ?? null);
-  const tokens = tokensOf(addresses);
+  const views = contracts.map((contract) => {
+    const own = tokenOf(contract);
+    return typeof own === 'object' || own?.startsWith('0x') ? [] : own === undefined ? VIEWS : [own];
+  });
+  const calls = views.flatMap((some, i) =>
+    some.map((view) => viewCall(contracts[i], toFunctionSelector(`function ${view}`))),
+  );
+  const answers = await source.rpc.settled(calls);
+  let isWhole = true;
+  const addresses = contracts.map((contract, i) => {
+    const own = tokenOf(contract);
+    if (typeof own === 'object') return NATIVE_COIN;
+    if (own?.startsWith('0x')) return own.toLowerCase();
+    const said = answers.splice(0, views[i].length);
+    const address = said.map(toAddress).find((each) => each !== null);
+    // Some nodes do not say that a contract lacks a function; where another one names the token, that is no matter.
+    if (address === undefined && !said.every(isFinal)) isWhole = false;
+    return address ?? null;
+  });
+  if (!isWhole) return undefined;
+  const tokens = [
+    ...new Set(addresses.filter((each): each is string => each !== null && each !== NATIVE_COIN)),
+  ];
   const told = await source.rpc.settled(
     tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
   );
@@ -115,10 +118,6 @@ async function claimOf(
   ]);
   return { addresses, details: Object.fromEntries(details) as Claim['details'] };
 }
-
-const tokensOf = (addresses: (string | null)[]): string[] => [
-  ...new Set(addresses.filter((each): each is string => each !== null && each !== NATIVE_COIN)),
-];
 
 /** A contract that reverts has no such function. Any other error says nothing about the contract. */
 export const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || answer.isRevert;

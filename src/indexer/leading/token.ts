@@ -98,11 +98,13 @@ async function claimOf(
     const own = tokenOf(contract);
     if (typeof own === 'object') return NATIVE_COIN;
     if (own?.startsWith('0x')) return own.toLowerCase();
-    const said = answers.splice(0, views[i].length);
-    const address = said.map(toAddress).find((each) => each !== null);
-    // Some nodes do not say that a contract lacks a function; where another one names the token, that is no matter.
-    if (address === undefined && !said.every(isFinal)) isWhole = false;
-    return address ?? null;
+    for (const said of answers.splice(0, views[i].length)) {
+      const address = toAddress(said);
+      if (address !== null) return address;
+      // Some nodes do not say that a contract lacks a function, but no view before the one that counts may be unknown.
+      if (!isFinal(said)) isWhole = false;
+    }
+    return null;
   });
   if (!isWhole) return undefined;
   const tokens = [

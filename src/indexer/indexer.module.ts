@@ -14,7 +14,7 @@ import { Background } from '#indexer/background/background';
 import { Contracts } from '#indexer/contracts/contracts';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
-import { LeadConnection } from '#indexer/leading/lead-connection';
+import { LeadConnection } from '#indexer/leading/leader';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { Rewind } from '#indexer/leading/rewind';

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Reading } from '#indexer/agreement/reading';
-import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { Contracts } from '#indexer/contracts/contracts';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';

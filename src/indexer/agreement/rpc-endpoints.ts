@@ -5,15 +5,14 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Marks } from '#indexer/reading/finality';
-import type { Block } from '#indexer/reading/raw-chain';
-import { RpcUnavailable } from '#indexer/reading/rpc';
+import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
+import { RetryableChainError, RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
 import { type Heads, judgeHeads } from './heads';
-import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
 import { acceptedClaim } from './vote';
 
@@ -21,6 +20,31 @@ import { acceptedClaim } from './vote';
 const PROBE_PATIENCE_MS = 1000;
 /** The others get this long to show a new head of the reader, or it would be seen only at the next look. */
 const ECHO_MS = 250;
+
+/** A batch that one endpoint read, and what the others say about the same blocks. */
+export interface Reading {
+  reader: WatchedEndpoint;
+  batch: BlockBatch;
+  testimonies: Testimony[];
+  /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
+  isAside: boolean;
+  /** When it was begun: it may have been read long before it is judged. */
+  asked: number;
+  /** What was safe and final then. */
+  marks: Marks;
+  /** Contracts of which the batch is proven to have all events, and no others. */
+  proven?: ReadonlySet<string>;
+}
+
+/** Nothing but what the endpoint sent can make reading fail. @throws RetryableChainError */
+async function usable<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof RetryableChainError) throw error;
+    throw new MalformedAnswer(`an unusable answer: ${(error as Error).message}`, { cause: error });
+  }
+}
 
 /**
  * The endpoints of RPC_URL. The first healthy one is the reader: each batch is read from it. The others read the same
@@ -111,36 +135,69 @@ export class RpcEndpoints {
     return this.all.filter((each) => each !== reader && each.heard);
   }
 
-  private readersOf(contracts: string[], aside?: WatchedEndpoint): Readers {
+  /** The next range: no larger than the reader and those who are asked first can read at once, nor than `most` blocks. */
+  plan(
+    after: Pick<Block, 'number'>,
+    upTo: number,
+    contracts: string[],
+    aside?: WatchedEndpoint,
+    most = Infinity,
+  ): Plan {
     const reader = aside ?? this.reader;
-    const witnesses = this.witnesses(reader);
-    const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
-    const first = witnesses.slice(0, enough);
-    const rest = (): WatchedEndpoint[] => witnesses.slice(enough);
-    const { marks } = this;
-    const finalized = aside ? undefined : marks.finalized?.number;
-    return { reader, isAside: aside !== undefined, contracts, first, rest, marks, finalized };
+    const theirs = this.askedFirst(reader).map((each) => each.about(contracts).mostBlocks);
+    const limits = { most: Math.min(most, ...theirs), finalized: this.finalizedFor(aside) };
+    return reader.about(contracts).plan(after, upTo, limits);
   }
 
-  /** The next range that would be read. */
-  plan(after: Pick<Block, 'number'>, upTo: number, contracts: string[]): Plan {
-    return planFor(this.readersOf(contracts), after, upTo, Infinity);
+  /** From this block on all headers are read; undefined for a contract apart, whose headers are not stored. */
+  private finalizedFor(aside?: WatchedEndpoint): number | undefined {
+    return aside ? undefined : this.marks.finalized?.number;
+  }
+
+  /** Of the other endpoints, enough for a majority together with the reader. */
+  private askedFirst(reader: WatchedEndpoint): WatchedEndpoint[] {
+    const witnesses = this.witnesses(reader);
+    return witnesses.slice(0, Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1));
   }
 
   /**
-   * Reads the next batch of some contracts from the reader and, at the same time, from the others.
+   * Reads the next batch of some contracts from the reader and, at the same time, from enough others; the rest is asked
+   * only if these disagree.
    * @param aside another reader, for a contract apart
    * @param most blocks
    * @throws as Source.read
    */
-  read(
+  async read(
     after: Block,
     upTo: number,
     contracts: string[],
     aside?: WatchedEndpoint,
     most = Infinity,
   ): Promise<Reading> {
-    return readWith(this.readersOf(contracts, aside), after, upTo, most);
+    const { marks } = this;
+    const [reader, isAside, asked] = [aside ?? this.reader, aside !== undefined, Date.now()];
+    const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
+      Promise.all(
+        some.map((each) =>
+          testify(
+            each,
+            () => each.about(contracts).readTo(after, plan),
+            (batch) => ({ stance: 'agrees', batch }),
+            !isAside,
+          ),
+        ),
+      );
+    const first = this.askedFirst(reader);
+    const plan = this.plan(after, upTo, contracts, aside, most);
+    const early = hear(first, plan);
+    const limits = { most: plan.to - after.number, finalized: this.finalizedFor(aside) };
+    const batch = await usable(reader.about(contracts).read(after, upTo, limits));
+    const actual = { ...plan, to: batch.to.number };
+    const heard = await (actual.to === plan.to ? early : hear(first, actual));
+    const rest = this.witnesses(reader).filter((each) => !first.includes(each));
+    if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
+      heard.push(...(await hear(rest, actual)));
+    return { reader, batch, testimonies: compared(heard, batch), isAside, asked, marks };
   }
 
   /** Headers by the reader alone. @throws RetryableChainError */

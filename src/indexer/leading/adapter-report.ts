@@ -19,8 +19,7 @@ import { UnreadableEvents } from '#indexer/reading/block-batch';
 import { type ChainEvent, type DecodeLog, NOTHING } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { contractsWithoutCode } from './contract-facts';
-import { readTokens } from './token';
+import { contractsWithoutCode, readTokens } from './contract-facts';
 
 /** A contract that might be followed. */
 export interface Examined {

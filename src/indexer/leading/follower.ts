@@ -15,7 +15,7 @@ import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, WrongEvents } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import type { Lead } from './lead-connection';
+import type { Lead } from './leader';
 import { Preflight } from './preflight';
 import { ReadAhead } from './read-ahead';
 import { Halted, Recovery, mayPass } from './recovery';

@@ -8,8 +8,7 @@ import { pause } from '#platform/timing/waits';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { Follower } from './follower';
-import { LeadConnection } from './lead-connection';
-import { becomeLeader } from './leader';
+import { LeadConnection, becomeLeader } from './leader';
 
 /** Time before another attempt after the database or the lead was lost. */
 const RESTART_MS = 1000;

@@ -9,10 +9,15 @@ import { followContracts } from '#indexer/contracts/contract-set';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import type { Lead } from './lead-connection';
-import { type ContractFacts, contractsWithoutCode, readContractFacts } from './contract-facts';
+import type { Lead } from './leader';
+import {
+  type ContractFacts,
+  type ReadTokens,
+  contractsWithoutCode,
+  readContractFacts,
+  readTokens,
+} from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { type ReadTokens, readTokens } from './token';
 
 /** Time before the next attempt to read what could not be read. It doubles: some contracts never tell their token. */
 const RETRY_MS = { first: 5000, most: 300_000 };

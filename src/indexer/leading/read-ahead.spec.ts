@@ -1,5 +1,5 @@
 import type { Heads } from '#indexer/agreement/heads';
-import type { Reading } from '#indexer/agreement/reading';
+import type { Reading } from '#indexer/agreement/rpc-endpoints';
 import { WINDOW_BLOCKS, NodeBehind } from '#indexer/reading/block-batch';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';

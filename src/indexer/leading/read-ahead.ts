@@ -1,6 +1,5 @@
 import type { Heads } from '#indexer/agreement/heads';
-import type { Reading } from '#indexer/agreement/reading';
-import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { NodeBehind } from '#indexer/reading/block-batch';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcError, RpcResting, RpcUnavailable } from '#indexer/reading/rpc';

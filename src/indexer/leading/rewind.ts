@@ -4,7 +4,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { LeadershipLost } from '#indexer/ledger/chain-cursor';
-import { type Lead, LeadConnection } from './lead-connection';
+import { type Lead, LeadConnection } from './leader';
 import { Recovery, mayPass } from './recovery';
 
 /** How long it tries, and the time between two tries. */

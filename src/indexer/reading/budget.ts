@@ -8,6 +8,7 @@ const SECOND_MS = 1000;
 const READER_SHARE = 9;
 
 interface Waiting {
+  turn: Turn;
   calls: number;
   /** It gives up when it would have to wait longer because the endpoint wants to be left alone. */
   patienceMs: number;
@@ -24,7 +25,7 @@ export class Resting extends Error {}
  * ever.
  */
 export class Budget {
-  private readonly waiting: Record<Turn, Waiting[]> = { reading: [], other: [] };
+  private waiting: Waiting[] = [];
   private readonly sent: { at: number; calls: number }[] = [];
   private inLastSecond = 0;
   /** Calls of the reader while others waited. */
@@ -47,12 +48,11 @@ export class Budget {
   /** What the endpoint said. A shorter time does not end a longer one. */
   rest(ms: number): void {
     this.until = Math.max(this.until, this.now() + ms);
-    for (const turn of ['reading', 'other'] as const)
-      this.waiting[turn] = this.waiting[turn].filter(({ patienceMs, giveUp }) => {
-        const isPatient = this.restMs <= patienceMs;
-        if (!isPatient) giveUp(new Resting());
-        return isPatient;
-      });
+    this.waiting = this.waiting.filter(({ patienceMs, giveUp }) => {
+      const isPatient = this.restMs <= patienceMs;
+      if (!isPatient) giveUp(new Resting());
+      return isPatient;
+    });
   }
 
   /** Waits until so many calls may be sent in one request; at most `perSecond`. @throws Resting */
@@ -60,7 +60,7 @@ export class Budget {
     if (this.restMs > patienceMs) throw new Resting();
     if (this.perSecond === Infinity && this.restMs === 0) return;
     await new Promise<void>((go, giveUp) => {
-      this.waiting[turn].push({ calls, patienceMs, go, giveUp });
+      this.waiting.push({ turn, calls, patienceMs, go, giveUp });
       void this.serve();
     });
   }
@@ -68,31 +68,33 @@ export class Budget {
   private async serve(): Promise<void> {
     if (this.isServing) return;
     this.isServing = true;
-    for (let turn = this.next(); turn; turn = this.next()) {
-      const { calls, go } = this.waiting[turn][0];
-      const ms = Math.max(this.restMs, this.fullMs(calls));
+    for (let next = this.next(); next; next = this.next()) {
+      const ms = Math.max(this.restMs, this.fullMs(next.calls));
       if (ms > 0) {
         await this.wait(ms);
         continue;
       }
-      this.waiting[turn].shift();
-      this.count(calls, turn);
-      go();
+      this.waiting = this.waiting.filter((each) => each !== next);
+      this.count(next);
+      next.go();
     }
     this.isServing = false;
   }
 
-  private next(): Turn | undefined {
-    const { reading, other } = this.waiting;
-    if (other.length === 0) return reading.length > 0 ? 'reading' : undefined;
-    return reading.length === 0 || this.ahead >= READER_SHARE * other[0].calls ? 'other' : 'reading';
+  private first(turn: Turn): Waiting | undefined {
+    return this.waiting.find((each) => each.turn === turn);
   }
 
-  private count(calls: number, turn: Turn): void {
+  private next(): Waiting | undefined {
+    const [reading, other] = [this.first('reading'), this.first('other')];
+    return other && (!reading || this.ahead >= READER_SHARE * other.calls) ? other : reading;
+  }
+
+  private count({ turn, calls }: Waiting): void {
     this.sent.push({ at: this.now(), calls });
     this.inLastSecond += calls;
     if (turn === 'other') this.ahead = Math.max(0, this.ahead - READER_SHARE * calls);
-    else this.ahead = this.waiting.other.length > 0 ? this.ahead + calls : 0;
+    else this.ahead = this.first('other') ? this.ahead + calls : 0;
   }
 
   /** How long until the last second has room for so many calls. */

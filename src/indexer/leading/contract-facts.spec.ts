@@ -2,7 +2,7 @@ import { encodeAbiParameters, pad, stringToHex, toFunctionSelector } from 'viem'
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
-import { readTokens } from './token';
+import { readTokens } from './contract-facts';
 
 const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 const CONTRACTS = [POOL, LOTTERY];

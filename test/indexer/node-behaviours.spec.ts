@@ -4,7 +4,7 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { SignInRefused } from '#features/auth/sign-in-refused';
 import { ContractWallets } from '#features/auth/wallet-signature';
-import { readTokens } from '#indexer/leading/token';
+import { readTokens } from '#indexer/leading/contract-facts';
 import { Rpc, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { KeeperNode } from '#keeper/node';

@@ -145,13 +145,9 @@ export class RpcEndpoints {
   ): Plan {
     const reader = aside ?? this.reader;
     const theirs = this.askedFirst(reader).map((each) => each.about(contracts).mostBlocks);
-    const limits = { most: Math.min(most, ...theirs), finalized: this.finalizedFor(aside) };
-    return reader.about(contracts).plan(after, upTo, limits);
-  }
-
-  /** From this block on all headers are read; undefined for a contract apart, whose headers are not stored. */
-  private finalizedFor(aside?: WatchedEndpoint): number | undefined {
-    return aside ? undefined : this.marks.finalized?.number;
+    // From the final block on all headers are read, but for a contract apart, whose headers are not stored.
+    const finalized = aside ? undefined : this.marks.finalized?.number;
+    return reader.about(contracts).plan(after, upTo, { most: Math.min(most, ...theirs), finalized });
   }
 
   /** Of the other endpoints, enough for a majority together with the reader. */
@@ -190,13 +186,11 @@ export class RpcEndpoints {
     const first = this.askedFirst(reader);
     const plan = this.plan(after, upTo, contracts, aside, most);
     const early = hear(first, plan);
-    const limits = { most: plan.to - after.number, finalized: this.finalizedFor(aside) };
-    const batch = await usable(reader.about(contracts).read(after, upTo, limits));
-    const actual = { ...plan, to: batch.to.number };
-    const heard = await (actual.to === plan.to ? early : hear(first, actual));
+    const batch = await usable(reader.about(contracts).readTo(after, plan));
+    const heard = await early;
     const rest = this.witnesses(reader).filter((each) => !first.includes(each));
     if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
-      heard.push(...(await hear(rest, actual)));
+      heard.push(...(await hear(rest, plan)));
     return { reader, batch, testimonies: compared(heard, batch), isAside, asked, marks };
   }
 

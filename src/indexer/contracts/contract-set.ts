@@ -1,6 +1,5 @@
 import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import { columnsOf } from '#platform/postgres/columns';
 import type { PoolType } from '#values/types';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import type { Adapter } from '#indexer/adapters/adapter';
@@ -66,24 +65,28 @@ export async function followContracts(
       if (isLate) late.set(address, await blockBefore(source, start));
       logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
-  const set = [
-    cursor.epoch,
-    ...columnsOf(wanted, 'type', 'address', 'position'),
-    cursor.number + 1,
-    [...late.keys()],
-    ...columnsOf(late.values(), 'number', 'hash', 'time'),
-    wanted.map(({ address }) => adapterOf(address)?.poolsBy ?? 'reference'),
-    wanted.map(({ address }) => adapterOf(address)?.isNumbered ?? true),
-    wanted.map(({ address }) => adapterOf(address)?.verifiedAs ?? 'ReferencePool'),
-    wanted.map(({ address }) => adapterOf(address)?.views?.balance),
-    wanted.map(({ address }) => adapterOf(address)?.views?.total),
-    wanted.map(({ address }) => adapterOf(address)?.calls),
-    wanted.map(({ address }) => adapterOf(address)?.views?.price),
-    wanted.map(({ address }) => JSON.stringify(adapterOf(address)?.errors ?? [])),
-  ];
+  const set = wanted.map((each) => {
+    const { poolsBy, isNumbered, verifiedAs, views, calls, errors } = adapterOf(each.address) ?? {};
+    return {
+      ...each,
+      pools_by: poolsBy ?? 'reference',
+      numbered: isNumbered ?? true,
+      adapter: verifiedAs ?? 'ReferencePool',
+      balance_view: views?.balance,
+      total_view: views?.total,
+      price_view: views?.price,
+      calls,
+      errors: errors ?? [],
+      begins: late.get(each.address),
+    };
+  });
   await transaction(client, async () => {
     await client.query(WAIT_FOR_POOLS);
-    const { rows } = await client.query<{ led: boolean }>(REPLACE, set);
+    const { rows } = await client.query<{ led: boolean }>(REPLACE, [
+      cursor.epoch,
+      cursor.number + 1,
+      JSON.stringify(set),
+    ]);
     if (!rows[0].led) throw new LeadershipLost('another process leads');
   });
 }
@@ -106,15 +109,11 @@ const WAIT_FOR_POOLS = `SELECT pg_advisory_xact_lock(hashtextextended('followed 
 const REPLACE = `
   WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
   wanted AS MATERIALIZED (
-    SELECT *
-    FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[], $12::text[], $13::text[],
-      $14::text[], $15::jsonb[], $16::text[], $17::jsonb[])
-      AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view, calls, price_view,
-        errors)
+    SELECT w.*, (begins->>'number')::bigint AS number, begins->>'hash' AS hash, (begins->>'time')::bigint AS time
+    FROM jsonb_to_recordset($3::jsonb) AS w(type text, address text, position smallint, pools_by text, numbered boolean,
+      adapter text, balance_view text, total_view text, price_view text, calls jsonb, errors jsonb,
+      begins jsonb)
     WHERE EXISTS (SELECT FROM led)
-  ), begins AS MATERIALIZED (
-    SELECT address, number, hash, time
-    FROM unnest($6::text[], $7::bigint[], $8::text[], $9::bigint[]) AS b(address, number, hash, time)
   ), gone AS (
     DELETE FROM chain_contracts c WHERE EXISTS (SELECT FROM led)
       AND NOT EXISTS (SELECT FROM wanted w WHERE w.type = c.type AND w.address = c.address)
@@ -124,14 +123,14 @@ const REPLACE = `
   ), late AS (
     INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
     SELECT DISTINCT address, number, hash, to_timestamp(time), 'catching_up', 'new'
-    FROM wanted JOIN begins USING (address)
+    FROM wanted WHERE begins IS NOT NULL
     ON CONFLICT DO NOTHING
   ), followed AS (
     INSERT INTO chain_contracts AS c (type, address, position, from_block, pools_by, numbered, adapter,
       balance_view, total_view, calls, price_view, errors, pool_id)
-    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view,
+    SELECT type, address, position, coalesce(number + 1, $2), pools_by, numbered, adapter, balance_view, total_view,
       calls, price_view, errors, CASE pools_by WHEN 'contract' THEN ${ITS_POOL} END
-    FROM wanted LEFT JOIN begins USING (address)
+    FROM wanted
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
       pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
       balance_view = excluded.balance_view, total_view = excluded.total_view, calls = excluded.calls,

@@ -114,23 +114,15 @@ export class Source {
     return { to: Math.min(near ? head : linked ? deep : final, after.number + blocks), linked, near };
   }
 
-  /** Reads the next range, at most up to `head`. @throws ForkDetected, NodeBehind */
-  async read(after: Block, head: number, limits?: Limits): Promise<BlockBatch> {
-    for (;;) {
-      const plan = this.plan(after, head, limits);
-      const { span } = this.range;
-      try {
-        return await this.readPart(after, plan);
-      } catch (error) {
-        const blocks = plan.to - after.number;
-        if (!(error instanceof RpcError) || blocks === 1) throw error;
-        // Providers cap ranges and results, each with an error of its own. Unless the calls are smaller now, the range is.
-        if (this.range.span === span) this.range.shrink(blocks);
-      }
-    }
+  /** Reads the next range, at most up to `head`. @throws as readTo */
+  read(after: Block, head: number, limits?: Limits): Promise<BlockBatch> {
+    return this.readTo(after, this.plan(after, head, limits));
   }
 
-  /** Reads up to exactly this block; in halves if the endpoint refuses the whole range. */
+  /**
+   * Reads up to exactly this block; in halves if the endpoint refuses the whole range: providers cap ranges and results,
+   * each with an error of its own. @throws ForkDetected, NodeBehind
+   */
   async readTo(after: Block, plan: Plan): Promise<BlockBatch> {
     const { span } = this.range;
     try {
@@ -139,11 +131,19 @@ export class Source {
       const blocks = plan.to - after.number;
       if (!(error instanceof RpcError) || blocks === 1) throw error;
       if (this.range.span < span) return this.readTo(after, plan);
+      this.range.shrink(blocks);
       const middle = after.number + Math.floor(blocks / 2);
       const first = await this.readTo(after, { ...plan, to: middle });
       const second = await this.readTo(first.to, plan);
-      const events = [...first.events, ...second.events];
-      return { ...second, events, blocks: plan.linked ? [...first.blocks, ...second.blocks] : second.blocks };
+      const both = <T>(of: (batch: BlockBatch) => T[] | undefined): T[] =>
+        [first, second].flatMap((each) => of(each) ?? []);
+      return {
+        ...second,
+        events: both(({ events }) => events),
+        blocks: plan.linked ? both((each) => each.blocks) : second.blocks,
+        headers: both(({ headers }) => headers),
+        unread: both(({ unread }) => unread),
+      };
     }
   }
 

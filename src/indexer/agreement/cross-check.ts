@@ -40,19 +40,16 @@ export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[], agre
 }
 
 /**
- * Repeats the reader's request on another endpoint and compares the answers. Never throws: whatever goes wrong
- * with what it sent is its failure.
+ * What another endpoint says of the reader's blocks. Never throws: whatever goes wrong with what it sent is its failure.
  * @param blames whether a failure counts against the endpoint
  */
-export async function testify<T>(
+export async function testify(
   endpoint: WatchedEndpoint,
-  work: () => Promise<T | undefined>,
-  compare: (found: T) => Omit<Testimony, 'endpoint'>,
-  blames = true,
+  reading: Promise<BlockBatch>,
+  blames: boolean,
 ): Promise<Testimony> {
   try {
-    const found = await work();
-    return found === undefined ? { endpoint, stance: 'lacks' } : { endpoint, ...compare(found) };
+    return { endpoint, stance: 'agrees', batch: await reading };
   } catch (error) {
     if (error instanceof NodeBehind) return { endpoint, stance: 'lacks' };
     // Its chain does not continue from our cursor, so it contradicts every batch that does.

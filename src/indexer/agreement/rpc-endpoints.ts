@@ -173,16 +173,7 @@ export class RpcEndpoints {
     const { marks } = this;
     const [reader, isAside, asked] = [aside ?? this.reader, aside !== undefined, Date.now()];
     const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
-      Promise.all(
-        some.map((each) =>
-          testify(
-            each,
-            () => each.about(contracts).readTo(after, plan),
-            (batch) => ({ stance: 'agrees', batch }),
-            !isAside,
-          ),
-        ),
-      );
+      Promise.all(some.map((each) => testify(each, each.about(contracts).readTo(after, plan), !isAside)));
     const first = this.askedFirst(reader);
     const plan = this.plan(after, upTo, contracts, aside, most);
     const early = hear(first, plan);
@@ -244,7 +235,16 @@ export class RpcEndpoints {
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });
-    this.weigh(reader, heard, `block ${batch.to.number}`, isAside, asked);
+    const what = `block ${batch.to.number}`;
+    const outcome = verdict(heard, this.environment.RPC_AGREE);
+    const names = this.countDiffering(heard.filter(({ stance }) => stance === 'differs'));
+    if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
+    if (outcome === 'outvoted' && !isAside) this.accuse(reader, `outvoted by ${names} at ${what}`);
+    if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
+    for (const { endpoint, stance } of isAside ? [] : heard) {
+      if (stance === 'agrees') for (const each of [endpoint, reader]) each.agreed(asked);
+      if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
+    }
     const agreeing = heard.flatMap(({ stance, batch: theirs }) =>
       stance === 'agrees' ? (theirs ?? []) : [],
     );
@@ -254,39 +254,12 @@ export class RpcEndpoints {
   }
 
   /** Votes on a competing block. @throws Disagreement, NodeBehind */
-  async confirmFork(reader: WatchedEndpoint, block: Block): Promise<void> {
-    const heard = await Promise.all(
-      this.witnesses(reader).map((each) =>
-        testify(
-          each,
-          () => each.source.block(block.number),
-          ({ hash }) =>
-            hash === block.hash ? { stance: 'agrees' as const } : { stance: 'differs' as const, claim: hash },
-        ),
-      ),
-    );
-    this.weigh(reader, heard, `competing block ${block.number}`);
-  }
-
-  private weigh(
-    reader: WatchedEndpoint,
-    testimonies: Testimony[],
-    what: string,
-    isAside = false,
-    asked?: number,
-  ): void {
-    const outcome = verdict(testimonies, this.environment.RPC_AGREE);
-    const differing = testimonies.filter(({ stance }) => stance === 'differs');
-    const names = this.countDiffering(differing);
-    if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
-    if (outcome === 'outvoted' && !isAside) this.accuse(reader, `outvoted by ${names} at ${what}`);
-    if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
-    if (isAside) return;
-    for (const { endpoint, stance } of testimonies) {
-      if (stance === 'agrees') endpoint.agreed(asked);
-      if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
-    }
-    if (testimonies.some(({ stance }) => stance === 'agrees')) reader.agreed(asked);
+  async confirmFork(reader: WatchedEndpoint, { number, hash }: Block): Promise<void> {
+    const [accepted] = await this.blocks([number]);
+    if (accepted?.hash === hash) return;
+    if (!accepted || !this.several) throw new NodeBehind(`competing block ${number} is not confirmed yet`);
+    this.accuse(reader, `outvoted at competing block ${number}`);
+    throw new Disagreement(`the others have another block ${number} than ${reader.name}`);
   }
 
   /** Counts endpoints that differ from another one. @returns their names */

@@ -12,8 +12,8 @@ import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { Source } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
-/** Headers that are compared at a time: few at first, as most reorganisations are shallow, then twice as many each time. */
-const COMPARED = { first: 8, most: 256 };
+/** Headers that are compared at a time. */
+const COMPARED = 64;
 
 /** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
 export const mayPass = (error: unknown): error is Error =>
@@ -87,8 +87,8 @@ export class Recovery {
   ): Promise<{ ancestor?: Block; competing?: Block }> {
     let competing: Block | undefined;
     let below: number | undefined;
-    for (let count = COMPARED.first; ; count = Math.min(2 * count, COMPARED.most)) {
-      const ours = await writer.blocks.newest(count, below);
+    for (;;) {
+      const ours = await writer.blocks.newest(COMPARED, below);
       if (ours.length === 0) return { competing };
       const headers = await source.blocks(ours.map(({ number }) => number));
       const common = ours.findIndex(({ hash }, i) => headers[i]?.hash === hash);

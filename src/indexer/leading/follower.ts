@@ -22,7 +22,7 @@ import { Halted, Recovery, mayPass } from './recovery';
 
 /** A later version may have changed the schema for good while this one follows the chain. */
 const SCHEMA_LOOK_MS = 3000;
-/** Time between heartbeats. */
+/** Time between heartbeats during long reads. */
 const BEAT_MS = 3000;
 /** Time between checks whether the cause of a halt is gone. */
 const HALTED_POLL_MS = 2000;
@@ -40,7 +40,6 @@ export class Follower {
   private reader: WatchedEndpoint;
   private signal: AbortSignal;
   private failures = 0;
-  private cursor?: ChainCursor;
   private readonly ahead: ReadAhead;
 
   constructor(
@@ -63,39 +62,31 @@ export class Follower {
 
   /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
   async lead(lead: Lead, signal: AbortSignal): Promise<void> {
+    const { writer } = lead;
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
-    this.cursor = undefined;
-    const beat = (): unknown =>
-      this.cursor && lead.writer.beat(this.sync.state, this.cursor).catch(() => undefined);
-    // Standbys take a leader without heartbeats for dead.
-    const timer = setInterval(beat, BEAT_MS);
-    await this.follow(lead).finally(() => clearInterval(timer));
-  }
-
-  private async follow(lead: Lead): Promise<void> {
-    const { writer } = lead;
     const requireFit = atMostEvery(SCHEMA_LOOK_MS, () => requireSchema(lead.client));
+    let cursor: ChainCursor | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
         await requireFit();
-        this.cursor ??= await this.open(lead);
-        if (trouble) this.cursor = await this.recover(lead, this.cursor, trouble);
+        cursor ??= await this.open(lead);
+        if (trouble) cursor = await this.recover(lead, cursor, trouble);
         trouble = undefined;
-        this.cursor = await this.step(lead, this.cursor);
+        cursor = await this.step(lead, cursor);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
-          await this.halt(writer, this.cursor!, error);
+          await this.halt(writer, cursor!, error);
           continue;
         }
         if (!mayPass(error)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
         trouble = error;
         this.ahead.failed(error);
-        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, error);
+        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, cursor, error);
       }
     }
   }
@@ -124,14 +115,15 @@ export class Follower {
     this.reader = heads.reader;
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
-    const hasJoined = await this.contracts.turn(cursor, best);
+    const hasJoined = await this.beating(writer, cursor, this.contracts.turn(cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
     if (hasJoined) this.ahead.clear();
     if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
-    const given = await this.ahead.take(cursor, upTo, this.contracts.following);
+    const next = this.ahead.take(cursor, upTo, this.contracts.following);
+    const given = await this.beating(writer, cursor, next);
     this.reader = given.reader;
     sequence.check(given.batch);
-    const reading = await proofs.prove(given);
+    const reading = await this.beating(writer, cursor, proofs.prove(given));
     const batch = this.endpoints.judge(reading, sequence);
     sequence.check(batch);
     this.contracts.areSound();
@@ -154,7 +146,8 @@ export class Follower {
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead, marks });
-    await Promise.race([this.pause(this.sync.waitForNext()), ...this.contracts.underWay]);
+    const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.contracts.underWay]);
+    await this.beating(writer, moved, wait);
     return moved;
   }
 
@@ -176,8 +169,15 @@ export class Follower {
     return moved;
   }
 
+  /** Sends heartbeats during the work: standbys take a leader without them for dead. */
+  private async beating<T>(writer: EventWriter, cursor: ChainCursor, work: Promise<T>): Promise<T> {
+    const beat = (): unknown => writer.beat(this.sync.state, cursor).catch(() => undefined);
+    const timer = setInterval(beat, BEAT_MS);
+    return work.finally(() => clearInterval(timer));
+  }
+
   /** Logs the error, and waits longer each time. */
-  private async wait(writer: EventWriter, error: Error): Promise<void> {
+  private async wait(writer: EventWriter, cursor: ChainCursor | undefined, error: Error): Promise<void> {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
@@ -189,7 +189,7 @@ export class Follower {
     const leaves = !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0);
     const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
     if (refused && !isLeft) this.sync.cutOff();
-    await writer.beat(this.sync.state, this.cursor);
+    await writer.beat(this.sync.state, cursor);
     await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
   }
 
@@ -199,7 +199,7 @@ export class Follower {
     const { writer } = lead;
     if (trouble instanceof WrongEvents) this.telemetry.gaps.inc();
     if (trouble instanceof WrongEvents || trouble instanceof SequenceFall)
-      await this.contracts.broken(cursor, reader, trouble);
+      await this.beating(writer, cursor, this.contracts.broken(cursor, reader, trouble));
     if (!(trouble instanceof ForkDetected)) return cursor;
     const moved = await recovery.followFork(writer, cursor, reader);
     // Contracts apart may have been taken back too.

@@ -132,7 +132,7 @@ class Logs {
       add(this.shares, poolName!, -BigInt(shares!));
       add(this.shares, account!, BigInt(shares!));
     } else if (sign !== undefined && poolId !== null && account !== null) {
-      const pool = this.pools.get(poolId) ?? { name: poolName, held: new Map() };
+      const pool = this.pools.get(poolId) ?? { name: poolName, held: new Map<string, bigint>() };
       this.pools.set(poolId, pool);
       add(pool.held, account, sign * BigInt(amount!));
     }

@@ -120,6 +120,8 @@ async function hasAll(
     ...POOL_TYPES.map((type) => deployment.contracts[type]),
     ...Object.keys(FURTHER).map((name) => deployment.further?.[name]),
   ];
-  const codes = await Promise.all(addresses.map((address) => address && client.getCode({ address })));
+  const codes = await Promise.all(
+    addresses.map(async (address) => address && (await client.getCode({ address }))),
+  );
   return !codes.includes(undefined);
 }

@@ -43,16 +43,10 @@ export class Places {
 
   /** The connection writes nothing else. */
   async keep(client: Client): Promise<void> {
-    const all = [...this.places];
-    const values = [
-      all.map(([name]) => name),
-      all.map(([, { after }]) => after),
-      all.map(([, { done }]) => done),
-      all.map(([, { coveredAt }]) => coveredAt / 1000),
-    ];
+    const rows = [...this.places].map(([name, place]) => ({ name, ...place }));
     await client.query('BEGIN READ WRITE');
     try {
-      await client.query(KEEP, values);
+      await client.query(KEEP, [JSON.stringify(rows)]);
     } finally {
       await client.query('COMMIT');
     }
@@ -61,7 +55,7 @@ export class Places {
 
 const KEEP = `
   INSERT INTO verify_walks (name, after, done, covered_at)
-  SELECT name, after, done, to_timestamp(nullif(covered_at, 0))
-  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::float8[]) AS w(name, after, done, covered_at)
+  SELECT name, after, done, to_timestamp(nullif("coveredAt", 0) / 1000)
+  FROM json_to_recordset($1::json) AS w(name text, after text, done bigint, "coveredAt" float8)
   ON CONFLICT ON CONSTRAINT verify_walks_pkey DO UPDATE
     SET after = excluded.after, done = excluded.done, covered_at = excluded.covered_at`;

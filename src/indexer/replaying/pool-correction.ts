@@ -38,8 +38,9 @@ function drawOf({ id }: Pick<Wrong, 'id'>): { contract: string; drawId: string |
   const [, contract, drawId = null] = id.split(' ');
   return { contract, drawId };
 }
+/** Of a draw with a larger id no event applies, so it has no rows. */
 const isDraw = (draw: ReturnType<typeof drawOf>): draw is { contract: string; drawId: string } =>
-  draw.drawId !== null;
+  draw.drawId !== null && BigInt(draw.drawId) <= BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Decisions that are written together. */
 const WRITTEN_AT_ONCE = 5000;

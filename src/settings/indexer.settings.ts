@@ -50,20 +50,14 @@ export class IndexerSettings extends ChainSettings {
     'Endpoints of `RPC_URL` that must have the same block before its events count. `1`: all that are well, be it one.',
     { readBy: ['indexer', 'verify'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @Integer(1, 100)
   RPC_AGREE = 1;
 
   @Setting(
     "Seconds for which a contract's events must be wrong or unreadable before the other contracts continue without it.",
     { readBy: ['indexer'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(86_400)
+  @Integer(1, 86_400)
   QUARANTINE_AFTER = 60;
 
   @Setting(
@@ -87,10 +81,7 @@ export class IndexerSettings extends ChainSettings {
     'Seconds that an endpoint has for an answer about final blocks, and to `verify`. It first has 2.5 for one about the latest blocks.',
     { readBy: ['indexer'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(60)
+  @Integer(1, 60)
   RPC_TIMEOUT = 5;
 
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
@@ -100,41 +91,28 @@ export class IndexerSettings extends ChainSettings {
     example: '60',
   })
   @IsOptional()
-  @Integer()
-  @IsInt()
-  @Min(0)
+  @Integer(0)
   MAX_HEAD_AGE?: number;
 
   @Setting('Seconds of block time after which a deposit that never came expires.', { readBy: ['indexer'] })
-  @Integer()
-  @IsInt()
-  @Min(1)
+  @Integer(1)
   PENDING_DEPOSIT_TTL = 86_400;
 
   @Setting('Seconds between rounds of [verification](verify.md#continuously). `0`: none.', {
     readBy: ['indexer'],
   })
-  @Integer()
-  @IsInt()
-  @Min(0)
-  @Max(86_400)
+  @Integer(0, 86_400)
   VERIFY_INTERVAL = 60;
 
   @Setting('Pools, and as many addresses and draws, that a round verifies.', { readBy: ['indexer'] })
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(10_000)
+  @Integer(1, 10_000)
   VERIFY_POOLS = 20;
 
   @Setting("Port of the indexer's own `/health`, `/health/live` and `/metrics`.", {
     readBy: ['indexer'],
     example: '3002',
   })
-  @Integer()
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @Integer(0, 65535)
   INDEXER_PORT = 3002;
 
   static override problems(settings: IndexerSettings, wrong: (name: string) => boolean): string[] {

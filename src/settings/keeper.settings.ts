@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
 import { Integer, Setting } from '#platform/config/settings';
@@ -41,10 +41,7 @@ export class KeeperSettings extends ChainSettings {
     readBy: ['keeper'],
     example: '3003',
   })
-  @Integer()
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @Integer(0, 65535)
   KEEPER_PORT = 3003;
 
   static override problems(settings: KeeperSettings, wrong: (name: string) => boolean): string[] {

@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsInstance, IsInt, IsNotEmpty, IsOptional, Min } from 'class-validator';
+import { IsInstance, IsNotEmpty, IsOptional } from 'class-validator';
 import { ADDRESS } from '#values/rules';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { ProcessSettings } from '#platform/config/process.settings';
@@ -63,9 +63,7 @@ export class ChainSettings extends ProcessSettings {
     example: '1',
   })
   @IsOptional()
-  @Integer()
-  @IsInt()
-  @Min(1)
+  @Integer(1)
   CHAIN_ID?: number;
 
   @Setting(

@@ -11,38 +11,21 @@ export const toInteger = ({ value }: { value: unknown }): unknown =>
 
 const MAX_PAGE = 2_147_483_647;
 
-const IsPage = (): PropertyDecorator =>
+const IsCount = (standard: number, most: number, description: string): PropertyDecorator =>
   applyDecorators(
-    ApiPropertyOptional({
-      type: 'integer',
-      minimum: 1,
-      maximum: MAX_PAGE,
-      default: 1,
-      description: 'Page number; empty past the end',
-    }),
-    Transform(toInteger),
-    IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(MAX_PAGE),
-  );
-
-/** Query parameter: the most items that a page may have. */
-export const IsLimit = (standard: number, most = 100): PropertyDecorator =>
-  applyDecorators(
-    ApiPropertyOptional({
-      type: 'integer',
-      minimum: 1,
-      maximum: most,
-      default: standard,
-      description: 'Items per page',
-    }),
+    ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: standard, description }),
     Transform(toInteger),
     IsOptional(),
     IsInt(),
     Min(1),
     Max(most),
   );
+
+const IsPage = (): PropertyDecorator => IsCount(1, MAX_PAGE, 'Page number; empty past the end');
+
+/** Query parameter: the most items that a page may have. */
+export const IsLimit = (standard: number, most = 100): PropertyDecorator =>
+  IsCount(standard, most, 'Items per page');
 
 export class PageQuery {
   @IsPage()

@@ -1,5 +1,6 @@
+import { applyDecorators } from '@nestjs/common';
 import { Transform, plainToInstance } from 'class-transformer';
-import { isBoolean, isInt, validateSync } from 'class-validator';
+import { IsInt, Max, Min, isBoolean, isInt, validateSync } from 'class-validator';
 import 'reflect-metadata';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
 import { withFiles } from './setting-files';
@@ -28,12 +29,16 @@ export const Setting =
   (target, name) =>
     Reflect.defineMetadata(KEY, { about, ...facts }, target, name);
 
-/** A whole number without a sign. */
-export const Integer = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) => {
-    if (typeof value !== 'string') return value;
-    return /^\d+$/.test(value) ? Number(value) : NaN;
-  });
+/** A whole number without a sign. With bounds these are rules; without, the field has rules of its own. */
+export const Integer = (least?: number, most?: number): PropertyDecorator =>
+  applyDecorators(
+    ...(most === undefined ? [] : [Max(most)]),
+    ...(least === undefined ? [] : [Min(least), IsInt()]),
+    Transform(({ value }: { value: unknown }) => {
+      if (typeof value !== 'string') return value;
+      return /^\d+$/.test(value) ? Number(value) : NaN;
+    }),
+  );
 
 /** `true`, `1`, `false` or `0`. */
 export const Flag = (): PropertyDecorator =>

@@ -1,15 +1,4 @@
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  MinLength,
-  ValidateIf,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, MinLength, ValidateIf } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Flag, Integer, List, Setting } from '#platform/config/settings';
 import { isAddressRange } from './client-address';
@@ -31,10 +20,7 @@ export class HttpSettings extends ProcessSettings {
   static override readonly title = 'HTTP';
 
   @Setting('Where the API listens.', { readBy: ['API'], example: '3001' })
-  @Integer()
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @Integer(0, 65535)
   PORT = 3001;
 
   @Setting('Address that each process listens on.', {
@@ -50,10 +36,7 @@ export class HttpSettings extends ProcessSettings {
     'Seconds that an idle connection stays open. A load balancer must close its own before: the one of Google Cloud after 600.',
     { readBy: ['API'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(86_400)
+  @Integer(1, 86_400)
   KEEP_ALIVE_TIMEOUT = 65;
 
   @Setting('Origins that browsers may call from. In development those of this machine may too.', {

@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import { Integer, Setting } from '#platform/config/settings';
 
 export class LimitsSettings {
@@ -18,21 +18,14 @@ export class LimitsSettings {
     'Requests per window and client address, to all but health and metrics; each file of `/docs` counts for itself.',
     { readBy: ['API'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(1)
+  @Integer(1)
   RATE_LIMIT_GENERAL = 100;
 
   @Setting('The same to `/auth`.', { readBy: ['API'] })
-  @Integer()
-  @IsInt()
-  @Min(1)
+  @Integer(1)
   RATE_LIMIT_AUTH = 5;
 
   @Setting('Length of that window in seconds.', { readBy: ['API'] })
-  @Integer()
-  @IsInt()
-  @Min(1)
-  @Max(86_400)
+  @Integer(1, 86_400)
   RATE_LIMIT_WINDOW = 900;
 }

@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
+import { IsOptional, ValidateBy } from 'class-validator';
 import { Integer, Setting } from '#platform/config/settings';
 import { LIMITS, type TimeLimits } from './budget';
 
@@ -51,20 +51,14 @@ export class PostgresSettings {
     'Most connections of each process: up to 14 for named statements (writes apart from 3 on, slow reads from 5), a quarter or more for TypeORM. The API has one more, to see what sessions end.',
     { readBy: ['API', 'indexer'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(2)
-  @Max(500)
+  @Integer(2, 500)
   DATABASE_POOL_SIZE = 20;
 
   @Setting(
     'Longest time of a statement of the API that goes through TypeORM without `Transactions`, such as a report, in seconds; 0 is none.',
     { readBy: ['API'] },
   )
-  @Integer()
-  @IsInt()
-  @Min(0)
-  @Max(86_400)
+  @Integer(0, 86_400)
   DATABASE_STATEMENT_TIMEOUT = 0;
 
   /** No setting: only tests have others. */

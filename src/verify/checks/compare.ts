@@ -49,7 +49,7 @@ export interface Following extends Derived {
 type Compared = Recounted | Following | Found;
 
 /** Every change to a pool's ledger locks its row, so later changes add to the repaired values. */
-export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
+const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
 
 const list = (columns: readonly string[], text: (column: string) => string): string =>
   columns.map(text).join(', ');
@@ -147,7 +147,7 @@ export async function compareDerived(
   }
 }
 
-export async function repairDerived({ client }: Look, each: Compared, parameters: unknown[]): Promise<void> {
+async function repairDerived({ client }: Look, each: Compared, parameters: unknown[]): Promise<void> {
   if (each.lock === 'cursor') await client.query(LOCK_CURSOR);
   if (each.lock === 'pools') await client.query(LOCK_POOLS, [parameters[0]]);
   await client.query(repairOf(each), parameters);

@@ -37,6 +37,7 @@ export async function compareHoldings(look: Look, keys: string[]): Promise<void>
     (rows) => rows.flatMap(questionsOf).map((each) => ({ ...each, key: each.id })),
   );
   const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
+  look.findings.count('pools on the chain', keys.filter((key) => !key.includes(' ')).length);
   look.findings.count('balances on the chain', asked.length - yields);
   look.findings.count('claimable yields on the chain', yields);
 }

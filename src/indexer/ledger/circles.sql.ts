@@ -4,36 +4,13 @@
 export const CIRCLE_OF_POOL = `
   (SELECT c.circle_id::text FROM circles c WHERE c.pool_id = p.id AND c.contract = p.contract_address)`;
 
+/** Their columns. */
 const TABLES = {
-  circles: [
-    'contract',
-    'circle_id',
-    'pool_id',
-    'organiser',
-    'contribution',
-    'collateral',
-    'period',
-    'places',
-    'join_by',
-    'state',
-    'rounds_ended',
-    'round_end',
-    'opened_at',
-  ],
-  circle_members: [
-    'contract',
-    'circle_id',
-    'account',
-    'place',
-    'joined_at',
-    'collateral',
-    'paid',
-    'missed',
-    'won',
-    'paid_out',
-    'refunded',
-  ],
-  circle_rounds: ['contract', 'circle_id', 'round', 'account', 'paid_count', 'ends_at', 'pot', 'ended_at'],
+  circles: `contract, circle_id, pool_id, organiser, contribution, collateral, period, places, join_by, state, rounds_ended,
+    round_end, opened_at`,
+  circle_members:
+    'contract, circle_id, account, place, joined_at, collateral, paid, missed, won, paid_out, refunded',
+  circle_rounds: 'contract, circle_id, round, account, paid_count, ends_at, pot, ended_at',
 };
 
 /** SQL: a sum of amounts, zero if there are none. */
@@ -94,7 +71,6 @@ const RECOUNT = `
   )`;
 
 const entries = Object.entries(TABLES);
-const list = (columns: string[]): string => columns.join(', ');
 
 export const DELETE_CIRCLES = `
   WITH wanted AS (SELECT * FROM unnest($1::text[], $2::numeric[]) AS w(contract, circle_id)),
@@ -110,7 +86,7 @@ export const MAKE_CIRCLES = `
   ${RECOUNT}, ${entries
     .map(
       ([table, columns]) => `new_${table} AS (
-    INSERT INTO ${table} (${list(columns)}) SELECT ${list(columns)} FROM made_${table})`,
+    INSERT INTO ${table} (${columns}) SELECT ${columns} FROM made_${table})`,
     )
     .join(', ')}
   SELECT`;

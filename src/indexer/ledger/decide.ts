@@ -103,13 +103,7 @@ export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_C
  * balances and announced deposits of `pools` in place.
  */
 export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rules): Decision[] {
-  return items.map((item) => decideOne(item, pools, rules));
-}
-
-/** The next event. */
-export function decideOne(item: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
-  const { outcome, reason, transactionId: id, matched, pool } = outcomeOf(item, pools, rules);
-  return { event: item.event, before: item.before, outcome, reason, transactionId: id, matched, pool };
+  return items.map((item) => ({ event: item.event, before: item.before, ...outcomeOf(item, pools, rules) }));
 }
 
 /** What is decided of an event. */

@@ -45,7 +45,7 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
   const changes = changesOf(decisions);
   if (changes.length === 0) return;
   // Events from before the opening found no row to be added to.
-  await makeAnew(
+  await rebuildDraws(
     client,
     changes.filter(({ opened }) => opened),
   );
@@ -72,19 +72,10 @@ export async function rebuildDraws(
   accounts: (string | null)[] | null = null,
 ): Promise<void> {
   if (draws.length === 0) return;
-  await makeAnew(client, draws, accounts);
-  await client.query(sql.SET_STAGES, keys(draws));
-}
-
-async function makeAnew(
-  client: Client,
-  draws: DrawKey[],
-  accounts: (string | null)[] | null = null,
-): Promise<void> {
-  if (draws.length === 0) return;
   for (const statement of [sql.DELETE_TICKETS, sql.MAKE_TICKETS])
     await client.query(statement, [...keys(draws), accounts]);
-  for (const statement of [sql.DELETE_DRAWS, sql.MAKE_DRAWS]) await client.query(statement, keys(draws));
+  for (const statement of [sql.DELETE_DRAWS, sql.MAKE_DRAWS, sql.SET_STAGES])
+    await client.query(statement, keys(draws));
 }
 
 function changesOf(decisions: Decision[]): Change[] {

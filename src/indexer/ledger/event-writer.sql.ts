@@ -1,38 +1,42 @@
 import { CIRCLE_OF_POOL } from './circles.sql';
 import { MOVEMENTS, MOVES_MONEY } from '#indexer/reading/money';
 import { TAKE_BACK } from './holdings.sql';
+import type { ChainEvent } from '#indexer/reading/decode';
 import type { Decision } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
-type Value = (decision: Decision) => string | number | boolean | null | undefined;
-type Column = [column: string, type: string, value: Value];
+type Value = string | number | boolean | null | undefined;
+type Column = [column: string, type: string, value: keyof ChainEvent | ((decision: Decision) => Value)];
 
-/** The stored columns of an event: name, type of the parameter (`time` is in seconds), value. */
+/** The columns of chain_events that hold an event: name, type of the parameter, field. Times are in seconds. */
+export const EVENT_COLUMNS = [
+  ['block_number', 'bigint', 'blockNumber'],
+  ['log_index', 'bigint', 'logIndex'],
+  ['block_hash', 'text', 'blockHash'],
+  ['block_time', 'time', 'time'],
+  ['tx_hash', 'text', 'txHash'],
+  ['contract', 'text', 'contract'],
+  ['seq', 'bigint', 'seq'],
+  ['kind', 'text', 'kind'],
+  ['pool_id', 'uuid', 'poolId'],
+  ['pool_name', 'text', 'poolName'],
+  ['ref', 'uuid', 'ref'],
+  ['draw_id', 'numeric', 'drawId'],
+  ['account', 'text', 'account'],
+  ['amount', 'numeric', 'amount'],
+  ['fee', 'numeric', 'fee'],
+  ['remaining', 'numeric', 'remaining'],
+  ['apr_bps', 'bigint', 'aprBps'],
+  ['draw_time', 'time', 'drawTime'],
+  ['circle_id', 'numeric', 'circleId'],
+  ['collateral', 'numeric', 'collateral'],
+  ['period', 'bigint', 'period'],
+  ['place', 'bigint', 'place'],
+  ['shares', 'numeric', 'shares'],
+] as const satisfies Column[];
 const COLUMNS: Column[] = [
-  ['block_number', 'bigint', ({ event }) => event.blockNumber],
-  ['log_index', 'bigint', ({ event }) => event.logIndex],
-  ['block_hash', 'text', ({ event }) => event.blockHash],
-  ['block_time', 'time', ({ event }) => event.time],
-  ['tx_hash', 'text', ({ event }) => event.txHash],
-  ['contract', 'text', ({ event }) => event.contract],
-  ['seq', 'bigint', ({ event }) => event.seq],
-  ['kind', 'text', ({ event }) => event.kind],
-  ['pool_id', 'uuid', ({ event }) => event.poolId],
-  ['pool_name', 'text', ({ event }) => event.poolName],
-  ['ref', 'uuid', ({ event }) => event.ref],
-  ['draw_id', 'numeric', ({ event }) => event.drawId],
-  ['account', 'text', ({ event }) => event.account],
-  ['amount', 'numeric', ({ event }) => event.amount],
-  ['fee', 'numeric', ({ event }) => event.fee],
-  ['remaining', 'numeric', ({ event }) => event.remaining],
-  ['apr_bps', 'bigint', ({ event }) => event.aprBps],
-  ['draw_time', 'time', ({ event }) => event.drawTime],
-  ['circle_id', 'numeric', ({ event }) => event.circleId],
-  ['collateral', 'numeric', ({ event }) => event.collateral],
-  ['period', 'bigint', ({ event }) => event.period],
-  ['place', 'bigint', ({ event }) => event.place],
-  ['shares', 'numeric', ({ event }) => event.shares],
+  ...EVENT_COLUMNS,
   ['outcome', 'text', ({ outcome }) => outcome],
   ['reason', 'text', ({ reason }) => reason && JSON.stringify(reason)],
   ['transaction_id', 'uuid', ({ transactionId }) => transactionId],
@@ -44,10 +48,8 @@ const FACTS: Column[] = [
   ['kept', 'boolean', ({ before }) => before !== undefined],
   ['matched', 'boolean', ({ matched }) => matched !== undefined],
 ];
-const names = (columns: Column[]): string => columns.map(([column]) => column).join(', ');
-
-/** The columns of chain_events that a ChainEvent is read from. */
-const EVENT = names(COLUMNS.slice(0, -3));
+const names = (columns: readonly Column[]): string => columns.map(([column]) => column).join(', ');
+const EVENT = names(EVENT_COLUMNS);
 
 const parameter = ([column, type]: Column, index: number): string =>
   type === 'time'
@@ -55,15 +57,15 @@ const parameter = ([column, type]: Column, index: number): string =>
     : `unnest($${index + 1}::${type}[]) AS ${column}`;
 
 /**
- * Builds array literals for these parameters. The values are digits, hex and our own words, so only reasons need
- * quoting. This is several times as fast as the driver's conversion.
+ * The array literal of a parameter. The values are digits, hex and our own words, so only reasons need quoting. This is
+ * several times as fast as the driver's conversion. Most batches leave many columns empty: arrays that are unnested side by
+ * side are filled up with nulls.
  */
-const literals = (columns: Column[], decisions: Decision[]): string[] =>
-  columns.map(([, , value]) => literalOf(decisions, value));
-
-/** Most batches leave many columns empty. Arrays that are unnested side by side are filled up with nulls. */
-function literalOf(decisions: Decision[], value: Value): string {
-  const fields = decisions.map((decision) => value(decision) ?? 'NULL');
+function literalOf(decisions: Decision[], [, , value]: Column): string {
+  const fields =
+    typeof value === 'string'
+      ? decisions.map(({ event }) => (event[value] as Value) ?? 'NULL')
+      : decisions.map((decision) => value(decision) ?? 'NULL');
   return fields.every((field) => field === 'NULL') ? '{}' : `{${fields.join(',')}}`;
 }
 
@@ -98,7 +100,7 @@ interface Query {
 export const writeEvents = (decisions: Decision[]): Query => ({
   name: 'write_events',
   text: WRITE_EVENTS,
-  values: literals(WRITTEN, decisions),
+  values: WRITTEN.map((column) => literalOf(decisions, column)),
 });
 
 /**

@@ -16,15 +16,38 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** How many events without a pool one search reads. */
 const EVENTS_PER_SEARCH = 10_000;
 
+/** Goes over the events without a pool again and again, by the ids of their pools, some at a time. */
+export class Search<Found> {
+  private lookedAt = FIRST_ID;
+
+  /** @param statement with the id to continue from and a limit; its row has the last id and the number of events */
+  constructor(
+    private readonly client: Client,
+    private readonly statement: string,
+  ) {}
+
+  async next(): Promise<Found> {
+    const { rows } = await this.client.query<Found & { last: string | null; count: number }>(this.statement, [
+      this.lookedAt,
+      EVENTS_PER_SEARCH,
+    ]);
+    const [{ last, count }] = rows;
+    this.lookedAt = count < EVENTS_PER_SEARCH ? FIRST_ID : last!;
+    return rows[0];
+  }
+}
+
 /**
  * Finds the pools of the service that contracts know by a number or an account, or that they are. The n-th pool that an account opens at
  * a contract, in the order of the chain, is the n-th that it has made for it in the service, so it does not matter
  * which of the two comes first. A tie is of the block that made it, and goes with it.
  */
 export class PoolNames {
-  private lookedAt = FIRST_ID;
+  private readonly late: Search<{ openers: Opener[] }>;
 
-  constructor(private readonly client: Client) {}
+  constructor(private readonly client: Client) {
+    this.late = new Search(client, sql.FIND_LATE);
+  }
 
   /** Gives events in effect the ids of their pools. @param isDue whether to look for pools that came after their events */
   async resolve(items: Item[], effective: number, isDue: boolean): Promise<void> {
@@ -33,19 +56,9 @@ export class PoolNames {
         item.event.poolName !== null && item.event.poolId !== null && item.event.blockNumber <= effective,
     );
     const openings = named.flatMap(({ event }) => opening(event) ?? []);
-    const late = isDue ? await this.findLate() : [];
+    const late = isDue ? (await this.late.next()).openers : [];
     if (openings.length + late.length > 0) await this.tie(openings, late);
     if (named.length > 0) await this.name(named);
-  }
-
-  private async findLate(): Promise<Opener[]> {
-    const { rows } = await this.client.query<{ last: string | null; count: number; openers: Opener[] }>(
-      sql.FIND_LATE,
-      [this.lookedAt, EVENTS_PER_SEARCH],
-    );
-    const [{ last, count, openers }] = rows;
-    this.lookedAt = count < EVENTS_PER_SEARCH ? FIRST_ID : last!;
-    return openers;
   }
 
   private async tie(openings: Opening[], late: Opener[]): Promise<void> {

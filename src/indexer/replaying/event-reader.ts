@@ -7,7 +7,6 @@ import {
   type Outcome,
   type PoolState,
   type Rules,
-  decideOne,
   outcomeOf,
 } from '#indexer/ledger/decide';
 import type { ChainEvent } from '#indexer/reading/decode';
@@ -79,8 +78,8 @@ export function decideAgain(
 ): Replayed {
   if (item.before === 'FAILED' && !tryFailed)
     return { event: item.event, before: item.before, outcome: 'FAILED', isChanged: false };
-  const decision = decideOne(item, pools, rules);
-  return { ...decision, isChanged: isOther(item, decision) };
+  const outcome = outcomeOf(item, pools, rules);
+  return { event: item.event, before: item.before, ...outcome, isChanged: isOther(item, outcome) };
 }
 
 const isOther = (item: StoredItem, { outcome, reason, transactionId }: Outcome): boolean =>

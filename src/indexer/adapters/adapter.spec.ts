@@ -182,7 +182,7 @@ describe('an adapter', () => {
     expect(outcomeOf({ event }, new Map(), { effective: 9, lotteries: new Set() })).toEqual({
       outcome: 'APPLIED',
     });
-    const unnumbered = { ...adapterOf(new Vault())!.events.get(paid(1n).topics[0])!, number: undefined };
+    const unnumbered = { ...adapterOf(new Vault())!.events.get(paid(1n).topics[0])!, numberedBy: undefined };
     const adapter = { ...adapterOf(new Vault())!, events: new Map([[paid(1n).topics[0], unnumbered]]) };
     expect(decoderOf(new Map([[CONTRACT, adapter]]))(paid(1n), 0)).toBeUndefined();
   });

@@ -11,7 +11,7 @@ import {
   type PoolsBy,
 } from '#ledger/adapters/pool-contract';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
-import { type Layout, type Parameters, layoutOf } from './parameters';
+import { type Parameters, type ReadParameters, readerOf } from './parameters';
 
 /** An event that an adapter reads. */
 export interface AdaptedEvent {
@@ -19,9 +19,9 @@ export interface AdaptedEvent {
   item: AbiEvent;
   /** Class and method. */
   place: string;
-  read: Layout['read'];
-  /** Its number among the contract's events; undefined if the contract does not number them. */
-  number?: ReturnType<Layout['numberAt']>;
+  read: ReadParameters;
+  /** The parameter with its number among the contract's events, if the contract numbers them. */
+  numberedBy?: string;
   /** What happened, if anything did. May throw what the adapter throws. */
   translate: (parameters: Parameters) => Happening | Happening[] | undefined;
 }
@@ -61,10 +61,9 @@ export function adapterOf(instance: object): Adapter | undefined {
     if (events.has(topic)) throw new Error(`${place}: another method reads ${event} already`);
     if (numberedBy !== undefined && !hasParameter(item, numberedBy))
       throw new Error(`${place}: ${event} has no parameter ${numberedBy}, by which it would be numbered`);
-    const { read, numberAt } = layoutOf(item);
+    const read = readerOf(item);
     const translate = methods[method].bind(instance);
-    const number = numberedBy === undefined ? undefined : numberAt(numberedBy);
-    events.set(topic, { name: event, item, place, read, number, translate });
+    events.set(topic, { name: event, item, place, read, numberedBy, translate });
   }
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
@@ -77,7 +76,7 @@ export function adapterOf(instance: object): Adapter | undefined {
     readCall(token, `${className}: token`).inputs.length > 0
   )
     throw new Error(`${className}: token: ${token} has parameters`);
-  const verifiedAs = readerOf(instance) ?? `class ${className}`;
+  const verifiedAs = comparedAs(instance) ?? `class ${className}`;
   const isNumbered = numberedBy !== undefined;
   const errors = abi.filter((item) => item.type === 'error');
   return { className, verifiedAs, name, types, token, views, calls, poolsBy, isNumbered, errors, events };
@@ -90,7 +89,7 @@ function requireCoin({ symbol, decimals }: NativeCoin, className: string): void 
 }
 
 /** Goes by the class that defines the methods: one that changes a method may change the meaning of events. */
-function readerOf(instance: object): PoolContractOptions['verifiedAs'] {
+function comparedAs(instance: object): PoolContractOptions['verifiedAs'] {
   let prototype = Object.getPrototypeOf(instance) as object;
   while (Object.getOwnPropertyNames(prototype).length === 1)
     prototype = Object.getPrototypeOf(prototype) as object;

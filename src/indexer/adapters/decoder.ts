@@ -65,7 +65,7 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
     if (!adapter) return undefined;
     const adapted = adapter.events.get(log.topics[0]);
     if (!adapted) return 'unread';
-    const { name, place, number } = adapted;
+    const { name, place, numberedBy } = adapted;
     const parameters = adapted.read(log);
     if (!parameters) {
       const where = `block ${Number(log.blockNumber)}, transaction ${log.transactionHash}`;
@@ -74,13 +74,13 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
         `${name} of ${contract} does not have the layout that ${place} expects: ${where}`,
       );
     }
-    const seq = number ? small(number(log, parameters)) : placeOf(log);
+    const seq = numberedBy === undefined ? placeOf(log) : small(parameters[numberedBy] as bigint);
     try {
       const told = adapted.translate(parameters);
       const [happening, also] = (
-        Array.isArray(told) ? inOrder(told, number !== undefined) : [told]
+        Array.isArray(told) ? inOrder(told, numberedBy !== undefined) : [told]
       ) as Fields[];
-      if ((happening === undefined || isNothing(happening)) && !number) return undefined;
+      if ((happening === undefined || isNothing(happening)) && numberedBy === undefined) return undefined;
       if (!happening) return eventOf(log, time, contract, seq, { kind: NOTHING }, 'reference');
       const event = checked(eventOf(log, time, contract, seq, happening, adapter.poolsBy));
       return also

@@ -9,7 +9,7 @@ import {
   parseAbiItem,
 } from 'viem';
 import { encoded } from '../../../test/support/chain/adapters';
-import { layoutOf } from './parameters';
+import { readerOf } from './parameters';
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc
@@ -63,13 +63,10 @@ const agree = (types: string[], runs: number): void =>
     fc.property(logs(types), ({ item, topics, data }) => {
       const { args } = decodeEventLog({ abi: [item], topics: topics as [Hex], data });
       const values = (args ?? {}) as Record<string, unknown>;
-      const { read, numberAt } = layoutOf(item);
-      const found = read({ topics, data })!;
+      const found = readerOf(item)({ topics, data })!;
       for (const input of item.inputs) {
         const name = input.name!;
         expect(found[name]).toEqual(lower(input, values[name]));
-        if (/^uint\d+$/.test(input.type))
-          expect(numberAt(name)({ topics, data }, found)).toBe(Number(values[name]));
       }
     }),
     { numRuns: runs },
@@ -84,7 +81,7 @@ it('lowers addresses within tuples', () => {
   const who = `0x${'Ab'.repeat(20)}` as const;
   const data = encodeAbiParameters(item.inputs, [[{ who: who.toLowerCase() as Hex, part: 5n }], 1n]);
   const topics = encodeEventTopics({ abi: [item] }) as Hex[];
-  expect(layoutOf(item).read({ topics, data })).toEqual({
+  expect(readerOf(item)({ topics, data })).toEqual({
     parts: [{ who: who.toLowerCase(), part: 5n }],
     seq: 1n,
   });
@@ -93,7 +90,7 @@ it('lowers addresses within tuples', () => {
 it.each(['uint64 seq', 'string text'])('does not read what is cut, with %s', (parameter) => {
   const item = parseAbiItem(`event Cut(address indexed who, ${parameter})`) as AbiEvent;
   const topics = [encodeEventTopics({ abi: [item] })[0], `0x${'0'.repeat(64)}`] as Hex[];
-  const { read } = layoutOf(item);
+  const read = readerOf(item);
   expect(read({ topics, data: '0x' })).toBeUndefined();
   expect(read({ topics: topics.slice(0, 1), data: `0x${'0'.repeat(128)}` })).toBeUndefined();
 });

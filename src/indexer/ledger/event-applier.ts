@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { columnsOf } from '#platform/postgres/columns';
 import { circlesOf, makeCircles } from './circles';
-import { PoolNames } from './pool-names';
+import { PoolNames, Search } from './pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { movesMoney } from '#indexer/reading/money';
 import { withGains } from './gains';
@@ -21,8 +21,6 @@ import * as sql from './event-writer.sql';
 import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
 
-/** How many events of unknown pools one search for new pools reads. */
-const EVENTS_PER_SEARCH = 10_000;
 /** Time between two searches while every batch has events: a busy chain must not keep late pools from their money. */
 const SEARCH_MS = 1000;
 /**
@@ -30,7 +28,6 @@ const SEARCH_MS = 1000;
  * have had any number before.
  */
 const MOST_APPEARED = 10_000;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
   id: string;
@@ -69,8 +66,8 @@ function behind(items: Item[], last: ReadonlyMap<string, ChainEvent>): Set<Chain
  * the results. The number of statements does not grow with the number of events.
  */
 export class EventApplier {
-  /** Where the search for new pools continues. */
-  private lookedAt = FIRST_ID;
+  /** Pools that were created, or cancelled, after their first events were read. */
+  private readonly appeared: Search<{ pools: string[] }>;
   private searchedAt = 0;
   /** Pools that have appeared, and have more events than were taken yet. */
   private unfinished: string[] = [];
@@ -81,6 +78,7 @@ export class EventApplier {
     private readonly lotteries: ReadonlySet<string>,
   ) {
     this.names = new PoolNames(client);
+    this.appeared = new Search(client, sql.FIND_APPEARED);
   }
 
   /** Events above block `effective` are only stored until they have enough confirmations. */
@@ -91,7 +89,8 @@ export class EventApplier {
     let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
     const isDue = items.length === 0 || Date.now() - this.searchedAt > SEARCH_MS;
     await this.names.resolve(items, effective, isDue);
-    const found = isDue ? await this.findAppeared() : [];
+    const found = isDue ? (await this.appeared.next()).pools : [];
+    if (isDue) this.searchedAt = Date.now();
     const tally = new Tally();
     if (items.length + found.length + this.unfinished.length === 0) return tally;
     const { pools, appeared } = await this.loadPools(items, found);
@@ -157,18 +156,6 @@ export class EventApplier {
       missing.map(([, contract]) => contract),
     ]);
     return restored.rows[0].count > 0;
-  }
-
-  /** Pools that were created, or cancelled, after their first events were read. */
-  private async findAppeared(): Promise<string[]> {
-    this.searchedAt = Date.now();
-    const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
-      sql.FIND_APPEARED,
-      [this.lookedAt, EVENTS_PER_SEARCH],
-    );
-    const [{ last, count, pools }] = rows;
-    this.lookedAt = count < EVENTS_PER_SEARCH ? FIRST_ID : last!;
-    return pools;
   }
 
   /**

@@ -8,7 +8,7 @@ import { EVENT_COLUMNS, UPDATE_KEPT } from './event-writer.sql';
 export type EventRow = Record<string, unknown> & { outcome: EventOutcome };
 
 /** What a value is as a field of an event, by the type of its column; others are the same. */
-const READ: Record<string, (value: never) => unknown> = {
+const READ: Partial<Record<string, (value: never) => unknown>> = {
   bigint: Number,
   uuid: (id: string) => id.replaceAll('-', ''),
   time: (time: Date) => time.getTime() / 1000,
@@ -18,8 +18,9 @@ const READ: Record<string, (value: never) => unknown> = {
 export function keptItem(row: EventRow): Item {
   const event: Record<string, unknown> = {};
   for (const [column, type, field] of EVENT_COLUMNS) {
-    const value = row[column] as never;
-    event[field] = value === null ? null : (READ[type]?.(value) ?? value);
+    const value = row[column];
+    const read = value === null ? undefined : READ[type];
+    event[field] = read ? read(value as never) : value;
   }
   return { event: event as unknown as ChainEvent, before: row.outcome };
 }

@@ -7,7 +7,11 @@ import type { Decision } from './decide';
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
 type Value = string | number | boolean | null | undefined;
-type Column = [column: string, type: string, value: keyof ChainEvent | ((decision: Decision) => Value)];
+type Column = readonly [
+  column: string,
+  type: string,
+  value: keyof ChainEvent | ((decision: Decision) => Value),
+];
 
 /** The columns of chain_events that hold an event: name, type of the parameter, field. Times are in seconds. */
 export const EVENT_COLUMNS = [
@@ -34,7 +38,7 @@ export const EVENT_COLUMNS = [
   ['period', 'bigint', 'period'],
   ['place', 'bigint', 'place'],
   ['shares', 'numeric', 'shares'],
-] as const satisfies Column[];
+] as const satisfies readonly Column[];
 const COLUMNS: Column[] = [
   ...EVENT_COLUMNS,
   ['outcome', 'text', ({ outcome }) => outcome],

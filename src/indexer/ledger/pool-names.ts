@@ -27,13 +27,13 @@ export class Search<Found> {
   ) {}
 
   async next(): Promise<Found> {
-    const { rows } = await this.client.query<Found & { last: string | null; count: number }>(this.statement, [
+    const { rows } = await this.client.query<{ last: string | null; count: number }>(this.statement, [
       this.lookedAt,
       EVENTS_PER_SEARCH,
     ]);
     const [{ last, count }] = rows;
     this.lookedAt = count < EVENTS_PER_SEARCH ? FIRST_ID : last!;
-    return rows[0];
+    return rows[0] as unknown as Found;
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { writePoolOptions } from '#platform/database/data-source';
 import { LIMITS } from '#platform/postgres/budget';
 import { type Caller, using } from './database';
 import { READS, type Script, WRITES, askedBy } from './endpoints';
@@ -50,7 +50,7 @@ export class Limit {
     const { stdout } = await promisify(execFile)(
       this.pgbench,
       [...options.map(String), '-D', 'ready=0', this.url],
-      { env: { ...process.env, PGOPTIONS: pipelinedPoolOptions(settings).options } },
+      { env: { ...process.env, PGOPTIONS: writePoolOptions(settings).options } },
     );
     const tps = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
     return isWrite(script) ? tps : tps * TOGETHER;

@@ -7,7 +7,7 @@ import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
 import { POOL_TYPES, type PoolType } from '#values/types';
-import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { writePoolOptions } from '#platform/database/data-source';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { parseSiweMessage } from '#features/auth/siwe';
 import { isSignedByKey } from '#features/auth/wallet-signature';
@@ -120,7 +120,7 @@ const newPool = {
 
 /** Pipelined as node-postgres documents it: a pool would use a client for one statement at a time. */
 async function connect(connectionString: string, connections: number): Promise<Run> {
-  const { options } = pipelinedPoolOptions(environment);
+  const { options } = writePoolOptions(environment);
   const clients = Array.from(
     { length: connections },
     () => new Client({ connectionString, options, pipeline: true, keepAlive: true }),

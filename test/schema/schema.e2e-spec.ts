@@ -10,7 +10,7 @@ import {
   TRANSACTION_STATUSES,
   TRANSACTION_TYPES,
 } from '#values/types';
-import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { writePoolOptions } from '#platform/database/data-source';
 import { LIMITS } from '#platform/postgres/budget';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
@@ -367,7 +367,7 @@ describe('a hot statement reads few rows, by index', () => {
 
   const connect = async (application: 'api' | 'indexer'): Promise<Client> => {
     const settings = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2, limits: LIMITS };
-    const { options } = application === 'api' ? pipelinedPoolOptions(settings) : {};
+    const { options } = application === 'api' ? writePoolOptions(settings) : {};
     const connection = await connectTo(database.url, { application_name: application, options });
     return connection;
   };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
-import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { writePoolOptions } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sql';
@@ -117,7 +117,7 @@ it('goes on after an outage, and stops with the process', async () => {
 });
 
 it('costs no more while a backup keeps every removed row', async () => {
-  const { options } = pipelinedPoolOptions(app.environment);
+  const { options } = writePoolOptions(app.environment);
   const client = await connectTo(app.database.url, { options });
   const backup = await connectTo(app.database.url);
   await client.query(`PREPARE issue AS ${ISSUE_NONCES.text}`);

@@ -7,7 +7,7 @@ import { DatabasePool } from '#platform/postgres/database-pool';
 import { valuesOf } from '#platform/postgres/statement';
 import { OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import { JoinedWrites } from '#platform/statements/joined-writes';
-import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import { WritePool } from '#platform/statements/write-pool';
 import { SIGN_IN } from '#features/access/sign-in.sql';
 import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '#features/pools/pools.sql';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
@@ -43,16 +43,11 @@ describe('calls of a statement', () => {
   });
   afterAll(() => admin.end());
 
-  const openPool = ({
-    url = app.database.url,
-    lockMs = 0,
-    limits = PATIENT,
-    depth = 4,
-  } = {}): PipelinedPool => {
+  const openPool = ({ url = app.database.url, lockMs = 0, limits = PATIENT } = {}): WritePool => {
     const options = `-c lock_timeout=${lockMs}`;
-    const pool = new DatabasePool({ connectionString: url, max: 3, pipeline: true, options });
+    const pool = new DatabasePool({ connectionString: url, max: 3, options });
     pools.push(pool);
-    return new PipelinedPool(pool, { width: 3, depth }, limits);
+    return new WritePool(pool, { width: 3, depth: 1 }, limits);
   };
   const open = (options: Parameters<typeof openPool>[0] = {}): JoinedWrites =>
     new JoinedWrites(openPool(options), INSERT, options.limits ?? PATIENT);
@@ -180,31 +175,6 @@ describe('calls of a statement', () => {
     await admin.query('COMMIT');
     await expect(locked).rejects.toMatchObject({ code: expect.stringMatching(/^(23505|55P03)$/) });
     expect(await stored()).toEqual(range(13));
-  });
-
-  it('that have waited for earlier ones still wait for a connection', async () => {
-    const limits = { ...PATIENT, sendMs: 1500 };
-    const pool = openPool({ limits, depth: 1 });
-    const writes = new JoinedWrites(pool, INSERT, limits);
-    const other = { name: 'wait_for_key', text: 'SELECT pg_advisory_xact_lock_shared(1)' };
-    await admin.query('SELECT pg_advisory_lock(1)');
-    await admin.query('BEGIN; LOCK TABLE item');
-    const begun = performance.now();
-    const results = insert(writes, [0]);
-    await until(() => writes.waiting === 0);
-    results.push(...insert(writes, [1]));
-    await until(() => writes.waiting === 0);
-    const others = range(3).map(() => pool.run(other, []));
-    results.push(...insert(writes, [2]));
-    await until(() => performance.now() - begun > limits.sendMs + 100);
-    await admin.query('ROLLBACK');
-    await Promise.all(results.slice(0, 2));
-    await until(() => writes.waiting === 0);
-    // Time for the pool to refuse it.
-    for (let i = 0; i < 20; i++) await admin.query('SELECT');
-    await admin.query('SELECT pg_advisory_unlock(1)');
-    await Promise.all([...others, ...results]);
-    expect(await stored()).toEqual([0, 1, 2]);
   });
 
   it('that have waited too long are refused, but not those behind them', async () => {

@@ -29,7 +29,7 @@ const AS_BEHIND_A_POOLER = Object.entries(
 
 describe.each([
   ['of 20 connections', '20', ''],
-  ['of 7 connections', '7', ''],
+  ['of 4 connections', '4', ''],
   ['behind a pooler that drops settings', '20', AS_BEHIND_A_POOLER],
 ])('slow reads of a service %s', (_, size, options) => {
   const app = new TestApp();

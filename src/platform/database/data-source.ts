@@ -28,10 +28,7 @@ const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
 
 /** With more connections the server only switches between processes more often. */
 const MAX_READS = 4;
-const MAX_SLOW_READS = 2;
-const MAX_WRITES = 8;
-/** Named statements share so few connections that slow reads get none of their own. */
-const TOO_FEW_FOR_SLOW_READS = 3;
+const MAX_WRITES = 10;
 
 export type Application = 'api' | 'indexer';
 type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'limits'> &
@@ -39,16 +36,15 @@ type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | '
 
 /**
  * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a
- * quarter. If there is no connection to spare, named reads and writes share one (`reads` 0), and slow reads have none
- * apart from the others (`slow` 0).
+ * quarter. If there is no connection to spare, named reads and writes share them (`reads` 0). Otherwise slow reads take
+ * up to `slow` of those for writes.
  * @param total at least 2
  */
 export function poolSizes(total: number): { typeorm: number; reads: number; slow: number; writes: number } {
-  const most = MAX_READS + MAX_SLOW_READS + MAX_WRITES;
-  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), most);
-  const slow = named === most ? MAX_SLOW_READS : named > TOO_FEW_FOR_SLOW_READS ? 1 : 0;
-  const reads = Math.min(Math.floor((named - slow) / 2), MAX_READS);
-  return { typeorm: total - named, reads, slow, writes: named - slow - reads };
+  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), MAX_READS + MAX_WRITES);
+  const reads = Math.min(Math.floor((named - 1) / 2), MAX_READS);
+  const writes = named - reads;
+  return { typeorm: total - named, reads, slow: Math.max(1, Math.floor(writes / 5)), writes };
 }
 
 /** What the connections for named statements need, and `checkSettings` looks for. */
@@ -59,20 +55,16 @@ export const namedStatementSettings = ({ limits }: Settings): ConnectionSettings
   statement_timeout: `${limits.runningMs - limits.sendMs}`,
 });
 
-/** Options of the pool for named statements. Reads have one of their own, if slow ones run apart. */
-export function pipelinedPoolOptions(environment: Settings): PoolConfig {
-  const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
-  return {
-    connectionString: environment.DATABASE_URL,
-    application_name: 'api',
-    max: slow ? slow + writes : reads + writes,
-    connectionTimeoutMillis: environment.limits.sendMs,
-    pipeline: true,
-    options: startOptions(namedStatementSettings(environment)),
-    keepAlive: true,
-    idleTimeoutMillis: 30_000,
-  };
-}
+/** Options of the pool for writes. */
+export const writePoolOptions = (environment: Settings): PoolConfig => ({
+  connectionString: environment.DATABASE_URL,
+  application_name: 'api',
+  max: poolSizes(environment.DATABASE_POOL_SIZE).writes,
+  connectionTimeoutMillis: environment.limits.sendMs,
+  options: startOptions(namedStatementSettings(environment)),
+  keepAlive: true,
+  idleTimeoutMillis: 30_000,
+});
 
 /** Of the pool for reads. A pooler may drop their limit; then it is sent with each batch. */
 export function readPoolOptions(environment: Settings): PoolConfig {
@@ -81,7 +73,7 @@ export function readPoolOptions(environment: Settings): PoolConfig {
     statement_timeout: `${environment.limits.amongOthersMs}`,
   };
   const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
-  return { ...pipelinedPoolOptions(environment), max: reads, options: startOptions(settings) };
+  return { ...writePoolOptions(environment), max: reads, options: startOptions(settings) };
 }
 
 /** Connection options of TypeORM for all processes, the tests and the migration command line. */

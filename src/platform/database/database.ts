@@ -10,27 +10,21 @@ import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { poolOf } from '#platform/postgres/typeorm-internals';
-import { type Aside, BatchedPool, SlowPool } from '#platform/statements/batched-pool';
 import { JoinedWrites } from '#platform/statements/joined-writes';
-import { PipelinedPool } from '#platform/statements/pipelined-pool';
-import { SlowReads } from '#platform/statements/slow-reads';
+import { ReadPool, SlowReads } from '#platform/statements/slow-reads';
 import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
+import { WritePool } from '#platform/statements/write-pool';
 import { within } from '#platform/timing/waits';
-import { namedStatementSettings, pipelinedPoolOptions, poolSizes, readPoolOptions } from './data-source';
+import { namedStatementSettings, poolSizes, readPoolOptions, writePoolOptions } from './data-source';
 
 /** Reads in a batch. */
 const READ_DEPTH = 32;
-/**
- * Statements in flight on one connection. Waiting commits share one write to the disk, but statements behind a locked
- * one wait with it.
- */
-const WRITE_DEPTH = 4;
 /** The longest wait for the server at shutdown. */
 const END_MS = 1000;
 
 /**
- * Runs named prepared statements over a pool of their own, reads in batches and writes pipelined. Hot paths use it,
+ * Runs named prepared statements over pools of their own, reads in batches and each write alone. Hot paths use it,
  * because building queries and hydrating entities in TypeORM costs several times the statement itself.
  *
  * Reads that take long are cancelled and run apart from the others, so that these do not wait for them.
@@ -45,13 +39,12 @@ const END_MS = 1000;
 @Injectable()
 export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly pool: DatabasePool;
-  private readonly reads: StatementPool;
-  /** Undefined if there are too few connections for a pool of reads and one of slow reads. */
+  /** Undefined if there are too few connections for a pool of reads. */
   private readonly readPool?: DatabasePool;
-  private readonly slowReads?: SlowPool;
-  private readonly aside?: Aside;
+  private readonly writes: WritePool;
+  private readonly slow: SlowReads;
+  private readonly reads: StatementPool;
   private readonly standbys?: StandbyReads;
-  private readonly writes: PipelinedPool;
   private readonly joined = new Map<Statement, JoinedWrites>();
 
   constructor(
@@ -61,47 +54,38 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     @InjectMetric('slow_reads_total') slowReads: Counter<'outcome'>,
   ) {
     // The database recognises the indexer's writes by this name.
-    const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
-    this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
-    const { limits } = environment;
+    const { applicationName: application_name } = dataSource.options as Extract<
+      DataSourceOptions,
+      { type: 'postgres' }
+    >;
+    const { limits, DATABASE_READ_URL } = environment;
     const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
-    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH }, limits);
-    const slowOnes = new SlowReads(limits, slowReads);
-    const size = { width: reads, depth: READ_DEPTH };
-    // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
-    // it.
-    this.reads = reads ? new BatchedPool(this.pool, size, limits) : this.writes;
-    if (slow) {
-      this.readPool = new DatabasePool({
-        ...readPoolOptions(environment),
-        application_name: applicationName,
-      });
-      this.slowReads = new SlowPool(this.pool, slow, slowOnes, limits);
-      this.aside = {
-        slow: slowOnes,
-        accept: (work, cut) => {
-          slowOnes.count(cut ? 'cut' : 'known');
-          this.slowReads!.accept(work);
-        },
-      };
-      this.reads = new BatchedPool(this.readPool, size, limits, this.aside);
+    this.pool = new DatabasePool({ ...writePoolOptions(environment), application_name });
+    this.writes = new WritePool(this.pool, { width: writes, depth: 1 }, limits);
+    this.slow = new SlowReads(this.writes, slow, limits, slowReads);
+    const size = { width: Math.max(reads, 1), depth: READ_DEPTH };
+    this.reads = this.writes;
+    if (reads) {
+      // Reads have connections of their own, because a write may wait for a lock.
+      this.readPool = new DatabasePool({ ...readPoolOptions(environment), application_name });
+      this.reads = new ReadPool(this.readPool, size, limits, this.slow);
     }
-    if (!environment.DATABASE_READ_URL) return;
-    const width = Math.max(reads, 1);
+    if (!DATABASE_READ_URL) return;
     const options = {
-      ...pipelinedPoolOptions(environment),
-      connectionString: environment.DATABASE_READ_URL,
-      max: width,
+      ...readPoolOptions(environment),
+      connectionString: DATABASE_READ_URL,
+      max: size.width,
     };
-    const primary = { reads: this.reads, slow: this.aside?.slow };
-    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, limits, primary, standbyReads);
+    this.standbys = new StandbyReads(options, size, limits, this.reads, standbyReads, (isPrepared) =>
+      this.slow.limitMs(isPrepared),
+    );
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */
   async onModuleInit(): Promise<void> {
     await onceAvailable(async () => {
       await checkSettings(this.pool, namedStatementSettings(this.environment));
-      if (this.aside) this.aside.sessionMs = await statementTimeout(this.readPool!);
+      if (this.reads instanceof ReadPool) this.reads.sessionMs = await statementTimeout(this.readPool!);
     });
   }
 
@@ -111,8 +95,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     const pools = [this.pool, typeorm, ...(this.readPool ? [this.readPool] : [])];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
-    const slow = this.slowReads ? [this.slowReads] : [];
-    const waiting = new Set([this.reads, this.writes, ...slow, ...this.joined.values()]);
+    const waiting = new Set([this.reads, this.writes, this.slow, ...this.joined.values()]);
     return {
       busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
       idle: sum(({ idleCount }) => idleCount),

@@ -2,7 +2,7 @@
  * Five seconds: the API answers within them, whatever the database does. In s from the request for a statement:
  *
  *     0 ---- 0.8 ---- 1.0 ---- 1.5 ---- 3.6 ---- 3.9 ---- 4.0 ---- 4.5 ---- 5
- *            lock     standby  sent     again    deadline running  answer   the client's answer
+ *            lock     standby  connect  wait     deadline running  answer   the client's answer
  *
  * Each is above those before it, so that there is time for what follows.
  */
@@ -15,16 +15,13 @@ export const LIMITS = {
   lockMs: 800,
   /** A read that has no answer of a standby goes to the primary, which still takes it. */
   standbyMs: 1000,
-  /**
-   * A statement is sent by then or never, if all connections are busy; one that waited for its turn with others before
-   * has as much time from there. A new connection has as much time too, and so has the first answer on it, its clock.
-   */
+  /** For a new connection, and as long again for the first answer on it, its server's clock. */
   sendMs: 1500,
-  /** What was certainly not done is sent again until then, and waits so long if the server answers nobody. */
+  /** A statement waits so long for a connection. What was certainly not done is sent again until then. */
   resendMs: 3600,
   /** A write has ended on the server. */
   deadlineMs: 3900,
-  /** A named statement that was sent at the latest moment is cancelled. */
+  /** What a process has left is cancelled by then, if it was sent within `sendMs`. */
   runningMs: 4000,
   /** The connection is closed, and the statement fails. Until then the server can say what happened. */
   answerMs: 4500,

@@ -1,8 +1,14 @@
-import type { Connection, CustomTypesConfig, FieldDef, QueryResultRow } from 'pg';
+import {
+  type Connection,
+  type CustomTypesConfig,
+  DatabaseError,
+  type FieldDef,
+  type QueryResultRow,
+} from 'pg';
 import { serialize } from 'pg-protocol';
-import { PgQuery, prepareValue, sentText } from './pg-internals';
+import { onceUndone, parsedText, prepareValue } from './pg-internals';
 import type { BoundStatement } from './statement';
-import { StatementSkipped } from './unavailable';
+import { StatementSkipped, tellsNothing } from './unavailable';
 
 const EXECUTE = serialize.execute();
 const DESCRIBE = serialize.describe({ type: 'P' });
@@ -41,40 +47,52 @@ const GUARD = -1;
 /** @param error of a row that could not be read, the server's, or the connection's; `StatementSkipped` after another's */
 type Answered = (index: number, error: Error | null, rows?: QueryResultRow[]) => void;
 
+interface BatchOptions {
+  /** Limits the statements behind it in its transaction. It returns no row; if it fails, they are skipped. */
+  guard?: BoundStatement;
+  /** Whether it writes. Then it is one statement, which is answered when its transaction has ended. */
+  commits: boolean;
+}
+
 /**
  * Named statements that are sent together with one Sync, so that the server skips those after one that fails. To pg the
- * whole batch is one `Query`. `begin` gives that query the name of the statement whose answer comes next. Statements
+ * whole batch is one query. `begin` gives that query the name of the statement whose answer comes next. Statements
  * that read are answered one by one, because nothing is left to commit.
  *
  * It writes and reads pg's messages itself, because an object of pg's `Query` for each statement costs this process
  * some 8 µs. Columns are described once on each connection.
  */
-export class StatementBatch extends PgQuery {
+export class StatementBatch {
+  /** Of the statement that the server is at. pg notes them as parsed. */
+  name?: string;
+  text?: string;
+  /** pg puts one in its place that stops its timer of `query_timeout`, which a URL may have. */
+  callback = (): void => undefined;
+  /** Whether the server has reported the completion of a statement, so that of one that writes only the commit is left. */
+  hasCompleted = false;
+  /** Whether the server has refused the guard. */
+  isRefused = false;
   /** Indexes of the statements that are not answered, in order. The server is at the first. */
   private pending: number[];
   private columnsByName?: Map<string, Columns | undefined>;
   private columns?: Columns;
   private found: QueryResultRow[] = [];
   private unreadable: Error | null = null;
+  private atEnd?: () => void;
 
-  /**
-   * @param types parsers of values, as the client has them
-   * @param answered is called once for each statement
-   * @param guard limits the statements behind it in its transaction. It returns no row; if it fails, they are skipped
-   */
+  /** @param answered is called once for each statement */
   constructor(
-    private readonly types: CustomTypesConfig,
+    private readonly client: CustomTypesConfig & { connection: Connection },
     private readonly statements: readonly BoundStatement[],
-    public answered: Answered,
-    private readonly guard?: BoundStatement,
+    private readonly answered: Answered,
+    private readonly options: BatchOptions,
   ) {
-    super({}, () => undefined);
     this.pending = statements.map((_, index) => index);
-    if (guard) this.pending.unshift(GUARD);
+    if (options.guard) this.pending.unshift(GUARD);
   }
 
   /** Sends all but those that cannot be. */
-  override submit(connection: Connection): null {
+  submit(connection: Connection): null {
     if (!columnsOf.has(connection)) columnsOf.set(connection, new Map());
     this.columnsByName = columnsOf.get(connection)!;
     const parsed = new Map<string, string>();
@@ -94,12 +112,12 @@ export class StatementBatch extends PgQuery {
     return null;
   }
 
-  override handleRowDescription({ fields }: { fields: FieldDef[] }): void {
-    this.columns = new Columns(fields, this.types);
+  handleRowDescription({ fields }: { fields: FieldDef[] }): void {
+    this.columns = new Columns(fields, this.client);
     this.columnsByName!.set(this.name!, this.columns);
   }
 
-  override handleDataRow({ fields }: { fields: (string | null)[] }): void {
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
     try {
       this.found.push(this.columns!.row(fields));
     } catch (error) {
@@ -107,36 +125,58 @@ export class StatementBatch extends PgQuery {
     }
   }
 
-  override handleCommandComplete(): void {
+  handleCommandComplete(): void {
     const { found, unreadable } = this;
     if (!this.columns) this.columnsByName!.set(this.name!, undefined);
-    const index = this.pending.shift()!;
+    const index = this.pending.shift();
     this.begin();
-    if (index !== GUARD) this.answered(index, unreadable, found);
+    // None is left after pg's own timeout.
+    if (index === undefined || index === GUARD) return;
+    this.hasCompleted = true;
+    this.answer(index, unreadable, found);
   }
 
-  override handleEmptyQuery(): void {
+  handleEmptyQuery(): void {
     this.handleCommandComplete();
   }
 
-  /** Of the current statement, or of the connection. */
-  override handleError(error: Error): void {
+  /** Of the current statement, of the commit, or of the connection. */
+  handleError(error: Error): void {
     this.callback();
-    const skipped = new StatementSkipped('not begun', { cause: error });
+    const isServers = error instanceof DatabaseError;
+    this.isRefused = this.pending[0] === GUARD && isServers && !tellsNothing(error.code);
+    const { commits } = this.options;
+    // A write whose guard has no answer may have been done.
+    const skipped = commits && !this.isRefused ? error : new StatementSkipped('not begun', { cause: error });
+    if (commits && this.hasCompleted) this.answer(0, error);
     for (const [place, index] of this.pending.splice(0).entries())
-      if (index !== GUARD) this.answered(index, place > 0 ? skipped : error);
+      if (index !== GUARD) this.answer(index, place > 0 ? skipped : error);
+    // What is tried again must not meet its own locks.
+    if (isServers && commits) onceUndone(this.client, () => this.end());
+    else this.end();
   }
 
-  /** pg stops its timer of `query_timeout` in the batch's own callback. */
-  override handleReadyForQuery(): void {
+  handleReadyForQuery(): void {
     this.callback();
+    this.end();
+  }
+
+  private answer(index: number, error: Error | null, rows?: QueryResultRow[]): void {
+    if (this.options.commits) this.atEnd = () => this.answered(index, error, rows);
+    else this.answered(index, error, rows);
+  }
+
+  private end(): void {
+    const { atEnd } = this;
+    this.atEnd = undefined;
+    atEnd?.();
   }
 
   /** @param parsed texts of the statements that this batch has the server parse, by name */
   private messages(index: number, parsed: Map<string, string>, connection: Connection): Buffer[] {
     const { statement, values } = this.at(index);
     const { name, text } = statement;
-    const known = sentText(connection, name) ?? parsed.get(name);
+    const known = parsedText(connection, name) ?? parsed.get(name);
     if (known !== undefined && known !== text) throw new Error(`two statements are named "${name}"`);
     const bind = serialize.bind({ statement: name, values, valueMapper: prepareValue });
     if (known !== undefined && this.columnsByName!.has(name)) return [bind, EXECUTE];
@@ -157,6 +197,6 @@ export class StatementBatch extends PgQuery {
   }
 
   private at(index: number): BoundStatement {
-    return index === GUARD ? this.guard! : this.statements[index];
+    return index === GUARD ? this.options.guard! : this.statements[index];
   }
 }

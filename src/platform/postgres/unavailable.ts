@@ -32,6 +32,12 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof DatabaseError && meansUnavailable(error.code);
 }
 
+/** The SQLSTATE of PostgreSQL's error, also of one beneath ours. */
+export function codeOf(error: Error | null): string | undefined {
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+  return (cause as { code?: string } | null | undefined)?.code;
+}
+
 /** Whether the failed statement may have been done all the same. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof QueryFailedError) return isOutcomeUnknown(error.driverError);
@@ -71,6 +77,8 @@ export const NOT_PREPARED = '26000';
 /** By its timeout, or by an administrator. */
 export const CANCELLED = '57014';
 export const OUT_OF_RANGE = '22023';
+/** What a guard for standbys says of a server that was promoted. */
+export const NO_STANDBY = '55000';
 export const WARNING = '01000';
 
 /**
@@ -85,6 +93,7 @@ const STATES: Readonly<Record<string, readonly [means: string, ...traits: Trait[
   [NOT_PREPARED]: ['prepared statement missing', 'unavailable', 'retires', 'repeatable'],
   '40001': ['serialization failure, or conflict with recovery', 'unavailable', 'repeatable'],
   '40P01': ['deadlock', 'unavailable', 'repeatable'],
+  [NO_STANDBY]: ['not in the state that is needed, as a standby that was promoted', 'retires'],
   '53': ['insufficient resources', 'unavailable'],
   [LOCKED]: ['lock not available in time', 'unavailable'],
   '57': ['statement cancelled, by its timeout for example', 'unavailable'],

@@ -105,11 +105,9 @@ export class JoinedWrites {
     const [{ values, requested }] = calls;
     const joined = values.map((_, place) => calls.flatMap((call) => call.values[place]));
     for (const { trace } of calls) if (trace) trace.calls = calls.length;
-    // They have waited for earlier calls, as in an outage. The pool must not take this for a wait for its connections.
-    const sendMs = Math.min(performance.now() - requested + this.limits.sendMs, this.limits.resendMs);
     // The oldest call's time is that of all.
     this.pool
-      .run(this.statement, joined, { writes: true, requested, isJoined: calls.length > 1, sendMs })
+      .run(this.statement, joined, { writes: true, requested, isJoined: calls.length > 1 })
       .finally(ended)
       .then(
         (rows) => calls.forEach(({ resolve }) => resolve(rows)),

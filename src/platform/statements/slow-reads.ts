@@ -1,158 +1,187 @@
+import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
+import { parsedText } from '#platform/postgres/pg-internals';
 import type { BoundStatement } from '#platform/postgres/statement';
-import type { StatementConnection } from './statement-pool';
+import { CANCELLED, DatabaseUnavailable, StatementSkipped, codeOf } from '#platform/postgres/unavailable';
+import { afterIo } from '#platform/timing/waits';
+import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** A read has so many times more if the server has to prepare some first, in a session that may know no table yet. */
-const UNPREPARED_FACTOR = 5;
-
-/** A read that was slow runs apart for so long, and twice as long each time it is slow again. */
-const FIRST_MS = 1000;
-const MOST_DOUBLINGS = 4;
-/** After this time without a slow call it counts as new. */
-const FORGET_MS = 60_000;
-/** Reads, and also parties, that are remembered at most, and characters of each read. */
-export const MOST_REMEMBERED = 10_000;
-const KEY_LENGTH = 200;
-
-/** How many reads must be new offenders, in how many ms, for the server to be the reason. */
+const FACTOR = 5;
+/** So too if slow reads of so many parties wait: then the server may be the reason, such as a cold cache. */
 const MANY = 8;
-const WINDOW_MS = 1000;
-const MOST_FACTOR = 8;
+/** Slow reads of a party that may wait. More would be answered too late. */
+const MOST_OF_PARTY = 24;
 
 const OUTCOMES = ['cut', 'known', 'refused'] as const;
 
-interface Offence {
-  until: number;
-  doublings: number;
-}
+/**
+ * Limits each of the statements behind it in its transaction, in ms. It is sent with them, because a pooler may hand
+ * the next transaction to another session. Returns no row.
+ */
+const LIMIT = {
+  name: 'read_limit',
+  text: `SELECT WHERE set_config('statement_timeout', $1, true) = ''`,
+};
+
+/** What a read asks for. Reads that ask for the same share an answer. */
+const keyOf = ({ statement, values }: BoundStatement): string =>
+  `${statement.name} ${JSON.stringify(values)}`;
 
 /** Who causes a read: the value of the parameter that says so, otherwise the statement itself. */
-export const partyOf = ({ statement, values }: BoundStatement): unknown =>
-  statement.payer === undefined ? statement : values[statement.payer];
+const partyOf = ({ statement, values }: BoundStatement): string =>
+  statement.payer === undefined ? statement.name : `of ${String(values[statement.payer])}`;
 
-const textOf = (value: unknown): string =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? '' : String(value);
+/** The statement and its party; without one, what it asks for. */
+const kindOf = (read: BoundStatement): string =>
+  read.statement.payer === undefined ? keyOf(read) : `${read.statement.name} ${partyOf(read)}`;
 
-/** A call of the same statement by the same party; without one, for the same values. */
-function keyOf({ statement: { name, payer }, values }: BoundStatement): string {
-  const said = payer === undefined ? values.map(textOf).join() : textOf(values[payer]);
-  return `${name} ${said}`.slice(0, KEY_LENGTH);
-}
-
-/** Which reads were slow lately, by statement and party, and how long a read may take among others. */
+/**
+ * Runs reads that took too long among others: few at a time, of each party one, and the parties take turns. While one
+ * waits or runs, others of its statement and party come here at once.
+ */
 export class SlowReads {
-  private readonly offences = new Map<string, Offence>();
-  /** No offence lasts longer. */
-  private latest = -Infinity;
-  private factor = 1;
-  private window = { until: -Infinity, completed: 0, offenders: 0 };
+  /** Work that waits, by party in the order of their turns. */
+  private readonly lines = new Map<string, (() => Promise<void>)[]>();
+  /** Parties of which one runs. */
+  private readonly served = new Set<string>();
+  /** Reads that wait, by what they ask for. */
+  private readonly groups = new Map<string, Work[]>();
+  /** How many wait or run of each kind. */
+  private readonly kinds = new Map<string, number>();
 
+  /** @param places how many connections of the pool they take at most */
   constructor(
-    private readonly limits: Pick<TimeLimits, 'amongOthersMs'>,
+    private readonly pool: StatementPool,
+    private readonly places: number,
+    private readonly limits: TimeLimits,
     private readonly counter?: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) counter?.inc({ outcome }, 0);
   }
 
-  /** Whether it runs apart from others. */
-  has(read: BoundStatement, at?: number): boolean {
-    if (this.offences.size === 0) return false;
-    const now = at ?? performance.now();
-    return now < this.latest && now < (this.offences.get(keyOf(read))?.until ?? -Infinity);
+  /** Reads that wait. */
+  get waiting(): number {
+    return [...this.groups.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** It took too long. */
-  note(read: BoundStatement, now = performance.now()): void {
-    const key = keyOf(read);
-    const before = this.offences.get(key);
-    const isNew = !before || now > before.until + FORGET_MS;
-    // Calls that were under way together are one offence.
-    const again = !isNew && now > before.until ? 1 : 0;
-    const doublings = isNew ? 0 : Math.min(before.doublings + again, MOST_DOUBLINGS);
-    const until = now + FIRST_MS * 2 ** doublings;
-    this.offences.delete(key);
-    this.offences.set(key, { until, doublings });
-    this.latest = Math.max(this.latest, until);
-    if (this.offences.size > MOST_REMEMBERED) this.offences.delete(this.offences.keys().next().value!);
-    if (isNew) this.see('offenders', now);
-  }
-
-  /** It ran apart. */
-  apart(read: BoundStatement, tookMs: number): void {
-    if (tookMs > this.limitMs()) this.note(read);
-  }
-
-  /** A batch ended in time. */
-  completed(now = performance.now()): void {
-    this.see('completed', now);
+  /** Whether it runs here. */
+  has(read: BoundStatement): boolean {
+    return this.kinds.size > 0 && this.kinds.has(kindOf(read));
   }
 
   /** How long a read may take among others. */
-  limitMs(isPrepared = true): number {
-    return this.factor * this.limits.amongOthersMs * (isPrepared ? 1 : UNPREPARED_FACTOR);
+  limitMs(isPrepared: boolean): number {
+    const isUsual = isPrepared && this.lines.size < MANY;
+    return this.limits.amongOthersMs * (isUsual ? 1 : FACTOR);
   }
 
-  count(outcome: (typeof OUTCOMES)[number]): void {
+  /** @param outcome whether the server has cancelled it among others, or it came here at once */
+  accept(work: Work, outcome: 'cut' | 'known'): void {
     this.counter?.inc({ outcome });
+    const key = keyOf(work);
+    const others = this.groups.get(key);
+    if (others) return void others.push(work);
+    const party = partyOf(work);
+    if ((this.lines.get(party)?.length ?? 0) < MOST_OF_PARTY) return this.enqueue(work, key, party);
+    this.counter?.inc({ outcome: 'refused' });
+    work.callback(new DatabaseUnavailable('too many slow reads of one party are waiting'));
   }
 
-  /**
-   * If most of what is read is too slow, and of many parties, the server is the reason: its cache is cold, or others use
-   * its processor. To run all of it twice would make that worse, so everybody gets more time until it is over.
-   */
-  private see(what: 'completed' | 'offenders', now: number): void {
-    const { window } = this;
-    if (now > window.until) {
-      if (window.offenders * MANY <= window.completed) this.factor = Math.max(this.factor / 2, 1);
-      Object.assign(window, { until: now + WINDOW_MS, completed: 0, offenders: 0 });
+  private enqueue(work: Work, key: string, party: string): void {
+    const kind = kindOf(work);
+    const works = [work];
+    const answer = (error: Error | null, rows?: Parameters<Work['callback']>[1]): void => {
+      for (const { callback } of works.splice(0)) callback(error, rows);
+    };
+    this.groups.set(key, works);
+    this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1);
+    const stop = afterIo(work.requested + this.limits.resendMs - performance.now(), () => {
+      this.groups.delete(key);
+      answer(new DatabaseUnavailable('slow reads take all their connections'));
+    });
+    const run = async (): Promise<void> => {
+      stop();
+      // Refused above, or sent from now on: later reads of the same do not share it.
+      if (works.length > 0) {
+        this.groups.delete(key);
+        const { statement, values, requested } = work;
+        await this.pool
+          .run(statement, values, { writes: false, requested })
+          .then((rows) => answer(null, rows), answer);
+      }
+      const left = this.kinds.get(kind)! - 1;
+      if (left > 0) this.kinds.set(kind, left);
+      else this.kinds.delete(kind);
+    };
+    const line = this.lines.get(party);
+    if (line) line.push(run);
+    else this.lines.set(party, [run]);
+    this.serve();
+  }
+
+  /** Begins what has its turn. Only parties that are served are passed over, so this looks at few. */
+  private serve(): void {
+    for (const [party, line] of this.lines) {
+      if (this.served.size === this.places) return;
+      if (this.served.has(party)) continue;
+      const run = line.shift()!;
+      // The party's next one comes after those of all others.
+      this.lines.delete(party);
+      if (line.length > 0) this.lines.set(party, line);
+      this.served.add(party);
+      void run().then(() => {
+        this.served.delete(party);
+        this.serve();
+      });
     }
-    window[what]++;
-    if (window.offenders < MANY || window.offenders <= window.completed) return;
-    this.factor = Math.min(this.factor * 2, MOST_FACTOR);
-    Object.assign(window, { completed: 0, offenders: 0 });
   }
 }
 
-/** How many connections each party has in use, so that none takes all. */
-export class Shares {
-  private readonly inUse = new Map<unknown, number>();
-  private readonly parties = new Map<StatementConnection, Set<unknown>>();
+/**
+ * For statements that only read. No read waits long for others: the server cancels one that takes too long in a batch,
+ * and skips those behind it, which are sent again at once. The slow one leaves the pool for `SlowReads`.
+ */
+export class ReadPool extends StatementPool {
+  /** The `statement_timeout` of the sessions, if it is known. Another limit is sent with a batch. */
+  sessionMs?: number;
 
-  private usedUp = 0;
-
-  /** @param most connections of a party */
-  constructor(private readonly most: number) {}
-
-  get isAnyUsedUp(): boolean {
-    return this.usedUp > 0;
+  constructor(
+    pool: Pool,
+    size: PoolSize,
+    limits: TimeLimits,
+    private readonly slow: SlowReads,
+  ) {
+    super(pool, size, limits);
   }
 
-  /** Whether the party may have one more. */
-  isFree(party: unknown): boolean {
-    return (this.inUse.get(party) ?? 0) < this.most;
+  override accept(work: Work): void {
+    if (work.isSlow || this.slow.has(work)) this.slow.accept(work, work.isSlow ? 'cut' : 'known');
+    else super.accept(work);
   }
 
-  /** Gives the party a share of the connection, if it may have one, or has it already. */
-  take(connection: StatementConnection, party: unknown): boolean {
-    let parties = this.parties.get(connection);
-    if (parties?.has(party)) return true;
-    const count = this.inUse.get(party) ?? 0;
-    if (count >= this.most) return false;
-    if (!parties) this.parties.set(connection, (parties = new Set()));
-    parties.add(party);
-    this.inUse.set(party, count + 1);
-    if (count + 1 === this.most) this.usedUp++;
-    return true;
-  }
-
-  release(connection: StatementConnection): void {
-    for (const party of this.parties.get(connection) ?? []) {
-      const count = this.inUse.get(party)!;
-      if (count === this.most) this.usedUp--;
-      if (count > 1) this.inUse.set(party, count - 1);
-      else this.inUse.delete(party);
+  protected override take(most: number): Work[] {
+    const works: Work[] = [];
+    while (works.length < most && this.queue.length > 0) {
+      const work = this.queue.shift()!;
+      // Known as slow since it came.
+      if (this.slow.has(work)) this.slow.accept(work, 'known');
+      else works.push(work);
     }
-    this.parties.delete(connection);
+    return works;
+  }
+
+  protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement | undefined {
+    const ms = this.slow.limitMs(
+      works.every(({ statement: { name } }) => parsedText(client.connection, name)),
+    );
+    return ms === this.sessionMs ? undefined : { statement: LIMIT, values: [`${ms}`] };
+  }
+
+  protected override retry(work: Work, error: Error, isLost: boolean): boolean {
+    const isCut = codeOf(error) === CANCELLED && !(error instanceof StatementSkipped);
+    if (isCut) this.slow.accept(work, 'cut');
+    return isCut || super.retry(work, error, isLost);
   }
 }

@@ -1,16 +1,21 @@
 import { Logger } from '@nestjs/common';
-import { DatabaseError, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
+import { DatabaseError, type PoolConfig, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
-import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
-import type { Statement } from '#platform/postgres/statement';
-import type { StatementBatch } from '#platform/postgres/statement-batch';
-import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { DatabasePool } from '#platform/postgres/database-pool';
+import { parsedText } from '#platform/postgres/pg-internals';
+import type { BoundStatement, Statement } from '#platform/postgres/statement';
+import {
+  CANCELLED,
+  DatabaseUnavailable,
+  NO_STANDBY,
+  OUT_OF_RANGE,
+  StatementSkipped,
+  codeOf,
+} from '#platform/postgres/unavailable';
 import { within } from '#platform/timing/waits';
-import { BatchedPool } from './batched-pool';
-import type { SlowReads } from './slow-reads';
-import type { PoolSize, StatementPool } from './statement-pool';
+import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
 const ATTEMPTS_MS = [0, 1, 3, 10];
@@ -44,67 +49,65 @@ const WRITTEN = {
 };
 
 /**
- * What the standby shows to every later statement. No row on a primary. The receiver knows the timeline at once, but
- * tells it only to roles with `pg_read_all_stats`. For others the control file names it, at the latest after a
- * restartpoint.
+ * Fails if the server shows less than the primary had written: with 22023 if it is behind or has another log, with 55000
+ * if it was promoted. Otherwise it limits the reads behind it, whose snapshots are later. The receiver knows the timeline
+ * at once, but tells it only to roles with `pg_read_all_stats`. For others the control file names it, at the latest after
+ * a restartpoint.
  */
-const REPLAYED = {
-  name: 'replayed_position',
+const FENCE = {
+  name: 'standby_fence',
   text: `
-    SELECT pg_last_wal_replay_lsn() - '0/0' AS position, ${log(`upper(lpad(to_hex(coalesce(
+    SELECT FROM (SELECT ${log(`upper(lpad(to_hex(coalesce(
       (SELECT received_tli FROM pg_stat_wal_receiver),
-      (SELECT min_recovery_end_timeline FROM pg_control_recovery()))), 8, '0'))`)}
-    WHERE pg_is_in_recovery()`,
+      (SELECT min_recovery_end_timeline FROM pg_control_recovery()))), 8, '0'))`)}) AS replayed
+    WHERE pg_get_wal_replay_pause_state() = '' OR set_config('statement_timeout',
+      CASE WHEN pg_last_wal_replay_lsn() - '0/0' >= $1::numeric AND log = $2 THEN $3 ELSE '-1' END, true) = ''`,
 };
 
-/**
- * A connection to a standby. The first row of every result is the `WalPosition` that this standby had replayed
- * before the statement began. Both are sent at once, and answered in order, as transactions of their own: so the
- * statement's snapshot is later than the position.
- */
-class StandbyClient extends DatabaseClient {
-  override query(...args: unknown[]): unknown {
-    const [batch] = args as [StatementBatch];
-    let position: object | undefined;
-    super.query({ ...REPLAYED, values: [] }, (_error: Error | null, result?: QueryResult<WalPosition>) => {
-      position = result?.rows[0];
-      // It was promoted, or tells no position: another connection may lead to a standby.
-      if (!position) this.cut();
-    });
-    const { answered } = batch;
-    batch.answered = (index, error, rows) => {
-      if (error) answered(index, error);
-      else if (!position) answered(index, new DatabaseUnavailable('the server tells no position'));
-      else answered(index, null, [position, ...rows!]);
-    };
-    return super.query(batch);
+class StandbyPool extends StatementPool {
+  /** What the primary had written when it was last asked: after the request of each read that waits. */
+  written: WalPosition;
+
+  constructor(
+    pool: DatabasePool,
+    size: PoolSize,
+    limits: TimeLimits,
+    private readonly limitMs: (isPrepared: boolean) => number,
+  ) {
+    super(pool, size, limits);
+  }
+
+  protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement {
+    const isPrepared = works.every(({ statement: { name } }) => parsedText(client.connection, name));
+    const { position, log } = this.written;
+    return { statement: FENCE, values: [position, log, `${this.limitMs(isPrepared)}`] };
+  }
+
+  /** The primary can serve it. */
+  protected override retry(): boolean {
+    return false;
   }
 }
 
 /**
  * Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that; or
- * slow ones, which the primary runs apart.
+ * slow ones, which the primary runs alone.
  */
 const OUTCOMES = ['standby', 'behind', 'failed', 'paused', 'slow'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * Reads on standbys that show everything acknowledged before the read was requested, as the primary does:
- * - The standby runs the read, and says how far it had replayed before.
- * - The primary says how far it has written: at the same time, or before that while it is writing.
- * - The answer counts if the standby was as far, on the same timeline. If not, or if anything fails, the primary serves
- *   the read.
+ * Reads on standbys that show everything acknowledged before the read was requested, as the primary does: the primary
+ * says how far it has written, and the standby runs the read if it has replayed as much on the same timeline. If not, or
+ * if anything fails, the primary serves the read.
  */
 export class StandbyReads {
   private readonly logger = new Logger(StandbyReads.name);
   private readonly pool: DatabasePool;
-  private readonly standby: BatchedPool;
+  private readonly standby: StandbyPool;
   /** The question that is not sent yet. A read must not join one that is, because the answer may be older. */
-  private question?: Promise<WalPosition>;
+  private question?: Promise<void>;
   private asked: Promise<unknown> = Promise.resolve();
-  private latest?: string;
-  /** Whether the primary's position changed between the last two questions. */
-  private writing = false;
   private paused = false;
   private probeAt = 0;
 
@@ -112,92 +115,83 @@ export class StandbyReads {
     options: PoolConfig,
     size: PoolSize,
     private readonly limits: TimeLimits,
-    private readonly primary: { reads: StatementPool; slow?: SlowReads },
+    private readonly primary: StatementPool,
     private readonly outcomes: Counter<'outcome'>,
+    limitMs: (isPrepared: boolean) => number,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
-    this.pool = new DatabasePool({ ...options, Client: StandbyClient as unknown as PoolConfig['Client'] });
-    const { slow } = primary;
+    this.pool = new DatabasePool(options);
     const { standbyMs } = limits;
-    const skipped = (): Error => new StatementSkipped('the primary runs it apart');
-    this.standby = new BatchedPool(
-      this.pool,
-      size,
-      // What fails is not sent again, because the primary can serve it.
-      { ...limits, sendMs: standbyMs, resendMs: 0, answerMs: standbyMs },
-      slow && {
-        slow,
-        accept: ({ callback }, error) => callback(error ?? skipped()),
-      },
-    );
+    const own = { ...limits, resendMs: standbyMs, answerMs: standbyMs };
+    this.standby = new StandbyPool(this.pool, size, own, limitMs);
   }
 
   /** As `StatementPool.run`, for statements that only read. */
   async run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     const requested = performance.now();
-    if (this.paused && requested > this.probeAt) this.probe(requested);
-    const [outcome, rows] = this.isSlow(statement, values)
-      ? (['slow'] as const)
-      : this.paused
-        ? (['paused'] as const)
-        : await this.attempt<Row>(statement, values);
+    if (this.paused && requested > this.probeAt) this.probe(statement, values, requested);
+    const [outcome, rows] = this.paused
+      ? (['paused'] as const)
+      : await this.attempt<Row>(statement, values, requested);
     this.outcomes.inc({ outcome });
-    return rows ?? this.primary.reads.run<Row>(statement, values, { writes: false, requested });
+    const options = { writes: false, requested, isSlow: outcome === 'slow' };
+    return rows ?? this.primary.run<Row>(statement, values, options);
   }
 
   end(): Promise<void> {
     return this.pool.end();
   }
 
-  private async attempt<Row>(statement: Statement, values: unknown[]): Promise<[Outcome, Row[]?]> {
+  private async attempt<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+    requested: number,
+  ): Promise<[Outcome, Row[]?]> {
     const late = (): Error => new DatabaseUnavailable('no answer in time');
     try {
       // The primary may be the one that does not answer.
-      const rows = await within(this.limits.standbyMs, this.fresh<Row>(statement, values), late);
+      const rows = await within(this.limits.standbyMs, this.fresh<Row>(statement, values, requested), late);
       if (rows) return ['standby', rows];
       this.pause(BEHIND_PAUSE_MS);
       return ['behind'];
     } catch (error) {
+      if (error instanceof DatabaseError && error.code === CANCELLED) return ['slow'];
       // What the server says of one statement, such as a conflict with recovery, says nothing of the others.
-      if (!(error instanceof DatabaseError || error instanceof StatementSkipped)) {
+      const isOfOne = error instanceof DatabaseError || error instanceof StatementSkipped;
+      if (!isOfOne || codeOf(error) === NO_STANDBY) {
         if (!this.paused)
           this.logger.warn(`the primary serves all reads for now: ${(error as Error).message}`);
         this.pause(FAILED_PAUSE_MS);
       }
-      return [this.isSlow(statement, values) ? 'slow' : 'failed'];
+      return ['failed'];
     }
   }
 
-  private isSlow(statement: Statement, values: unknown[]): boolean {
-    return this.primary.slow?.has({ statement, values }) ?? false;
-  }
-
   /** Undefined if the standby stays behind. */
-  private async fresh<Row>(statement: Statement, values: unknown[]): Promise<Row[] | undefined> {
-    const written = this.written();
-    // A standby is behind at the moment of a write, so the read would most likely be for nothing.
-    if (this.writing) await written;
+  private async fresh<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+    requested: number,
+  ): Promise<Row[] | undefined> {
+    await this.written();
     for (const waitMs of ATTEMPTS_MS) {
       if (waitMs > 0) await wait(waitMs);
-      const [from, [seen, ...rows]] = await Promise.all([
-        written,
-        this.standby.run<WalPosition>(statement, values, { writes: false }),
-      ]);
-      if (seen.log === from.log && BigInt(seen.position) >= BigInt(from.position)) return rows as Row[];
+      try {
+        return await this.standby.run<Row>(statement, values, { writes: false, requested });
+      } catch (error) {
+        if (!(error instanceof StatementSkipped) || codeOf(error) !== OUT_OF_RANGE) throw error;
+      }
     }
     return undefined;
   }
 
-  /** The primary's position after this call. One question at a time, for all reads that wait for the next. */
-  private written(): Promise<WalPosition> {
+  /** Asks the primary for its position after this call. One question at a time, for all reads that wait for the next. */
+  private written(): Promise<void> {
     this.question ??= this.asked.then(async () => {
       this.question = undefined;
-      const answer = this.primary.reads.run<WalPosition>(WRITTEN, [], { writes: false });
+      const answer = this.primary.run<WalPosition>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
-      const [written] = await answer;
-      this.writing = written.position !== this.latest;
-      this.latest = written.position;
-      return written;
+      [this.standby.written] = await answer;
     });
     return this.question;
   }
@@ -208,8 +202,10 @@ export class StandbyReads {
   }
 
   /** Tries the standby without a request that would have to wait for it. */
-  private probe(now: number): void {
-    this.probeAt = now + FAILED_PAUSE_MS;
-    void this.attempt(REPLAYED, []).then(([outcome]) => (this.paused = outcome !== 'standby'));
+  private probe(statement: Statement, values: unknown[], requested: number): void {
+    this.probeAt = requested + FAILED_PAUSE_MS;
+    void this.attempt(statement, values, requested).then(
+      ([outcome]) => (this.paused = outcome !== 'standby'),
+    );
   }
 }

@@ -2,86 +2,108 @@ import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from '
 import type { TimeLimits } from '#platform/postgres/budget';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { noteStatement } from '#platform/postgres/refused-input';
-import type { Statement } from '#platform/postgres/statement';
+import type { BoundStatement, Statement } from '#platform/postgres/statement';
+import { StatementBatch } from '#platform/postgres/statement-batch';
 import {
   DatabaseUnavailable,
   LOCKED,
-  NOT_PREPARED,
   OutcomeUnknown,
   StatementSkipped,
+  codeOf,
   isRepeatable,
   retiresConnection,
 } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import { Outage, type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 export const MAX_WAITING = 1000;
+/** Statements that go together although another connection is free. */
+const BATCH = 4;
+/** Time between two looks at what is late. */
+const TICK_MS = 50;
+/** Time between attempts to connect, while they fail. Each is half to one and a half times as long. */
+const RECONNECT_MS = 100;
+/** A switch to another server takes less. After that, statements do not wait for a connection any longer. */
+const OUTAGE_MS = 6000;
+
+/** A statement to run. */
+export interface Work extends BoundStatement {
+  /** Whether it may change something. */
+  writes: boolean;
+  /** As a `performance.now()`, from which the limits count. */
+  requested: number;
+  /** Whether it is that of several requests, so that a lock holds up one of them only. */
+  isJoined?: boolean;
+  /** Whether a standby has cancelled it, because it took too long. */
+  isSlow?: boolean;
+  callback: (error: Error | null, rows?: QueryResultRow[]) => void;
+  /** Why it has to be sent again. */
+  failure?: Error;
+}
 
 /** It may change something and is requested now, unless they say otherwise. */
-export type RunOptions = Partial<Pick<Work, 'writes' | 'requested' | 'isJoined' | 'sendMs'>>;
+export type RunOptions = Partial<Pick<Work, 'writes' | 'requested' | 'isJoined' | 'isSlow'>>;
 
 export interface PoolSize {
   /** Maximum number of connections. */
   width: number;
-  /** Maximum number of statements in flight on each connection. */
+  /** Maximum number of statements that a connection carries at a time. */
   depth: number;
 }
 
 export type StatementClient = PoolClient & DatabaseClient;
 
 /** A connection of the pool while it has statements to run. */
-export interface StatementConnection {
+interface Connection {
   /** Undefined while the pool is connecting. */
   client?: StatementClient;
-  /** Statements without an answer, in the order they were sent. */
+  /** Statements of the batch in flight that have no answer, in their order. */
   sent: Set<Work>;
   /** It gets no more statements and closes after its last answer. */
   retired: boolean;
   release: (destroy: boolean) => void;
-  /** Waits for the answer to the oldest statement. */
-  watchdog?: { stop: () => void; oldest: Work };
 }
 
-/** Whether a statement that is no longer under way is answered, or waits to be sent again. */
-type Fate = 'answer' | 'again';
+/**
+ * Calls of a statement without parameters read the same. They may share one, because all of them were requested before
+ * it is sent: the answer is new enough for each.
+ */
+function alike(works: readonly Work[]): Work[][] {
+  const groups = new Map<Statement | Work, Work[]>();
+  for (const work of works) {
+    const key = work.values.length === 0 ? work.statement : work;
+    const group = groups.get(key);
+    if (group) group.push(work);
+    else groups.set(key, [work]);
+  }
+  return [...groups.values()];
+}
 
 /**
- * Runs statements over few connections, each as if in a transaction of its own, and fails each alone. Without load a
- * connection carries one statement and returns to the pool. `BatchedPool` is for statements that only read,
- * `PipelinedPool` for those that write.
+ * Runs statements over few connections, and fails each alone. A connection has one batch in flight, which is one
+ * transaction. What comes meanwhile is the next batch, so the batches grow with the load, and one costs the server and
+ * this process far less than its statements alone would. Without load a connection carries one statement and returns to
+ * the pool of `pg`.
  *
- * A statement is waiting, sent or answered:
- * - requested -> sent: a connection takes it at once (`sendAtOnce`)
- * - requested -> waiting: none does (`enqueue`)
- * - requested -> answered: too many wait
- * - waiting -> sent: a connection has room (`fill`)
- * - waiting -> answered: its time is over (`WorkQueue`), or nothing is left to wait for (`failed`)
- * - sent -> answered or waiting: it succeeded, failed, or lost its connection (`settle`, by `fateOf`); or it waits in
- *   another pool, for those that are slow
- *
- * A connection is opening, serving, retired or ended:
- * - nothing -> opening: statements wait (`attend`)
- * - opening -> serving: it is connected and prepared (`open`)
- * - opening -> ended: it could not be (`failed`)
- * - serving -> retired: it is lost, or its server should get no more of it (`settle`); `watch` cuts one that does not
- *   answer
- * - serving -> ended: nothing is sent or waits, so it returns to the pool (`fill`)
- * - retired -> ended: the last answer has come, so it closes (`settle`)
+ * A statement waits, is sent, and is answered; or it waits again, if it was certainly not done and there is time.
  */
-export abstract class StatementPool {
-  protected connections: StatementConnection[] = [];
-  protected readonly queue: WorkQueue;
-  private readonly outage = new Outage();
+export class StatementPool {
+  private connections: Connection[] = [];
+  /** Statements that wait, in the order of their requests. */
+  protected readonly queue: Work[] = [];
+  private turn?: NodeJS.Immediate;
+  private isWatching = false;
   private succeededAt = -Infinity;
+  /** No connection could be made since then. */
+  private outage?: { since: number; reason: Error };
+  /** When the next connection may be made. */
+  private retryAt = 0;
 
   constructor(
     private readonly pool: Pool,
-    protected readonly size: PoolSize,
+    private readonly size: PoolSize,
     protected readonly limits: TimeLimits,
-  ) {
-    this.queue = new WorkQueue(limits, this.outage, (work) => this.isStalled(work));
-  }
+  ) {}
 
   /** Statements that are not sent yet. */
   get waiting(): number {
@@ -97,58 +119,77 @@ export abstract class StatementPool {
   run<Row extends QueryResultRow>(
     statement: Statement,
     values: unknown[],
-    { writes = true, requested = performance.now(), isJoined = false, sendMs }: RunOptions = {},
+    { writes = true, requested = performance.now(), isJoined, isSlow }: RunOptions = {},
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
-      this.accept({ statement, values, writes, requested, isJoined, sendMs, callback });
+      this.accept({ statement, values, writes, requested, isJoined, isSlow, callback });
     });
   }
 
   /** As `run`. */
   accept(work: Work): void {
-    if (this.sendAtOnce(work)) return;
     if (this.queue.length < MAX_WAITING) this.enqueue(work);
     else work.callback(new DatabaseUnavailable('too many statements are waiting'));
   }
 
-  /** Sends a statement if a connection takes one more. */
-  protected sendAtOnce(_work: Work): boolean {
-    return false;
-  }
-
-  /** Opens connections for statements that wait. */
-  protected abstract attend(): void;
-
-  /** Prepares a connection for the first statement. */
+  /** Prepares a new connection for its first statement. */
   protected prepare(_client: StatementClient, ready: (error: Error | null) => void): void {
     ready(null);
   }
 
-  /** Sends at most so many waiting statements. Ends the connection if it has none then. */
-  protected abstract fill(connection: StatementConnection, most: number): void;
-
-  protected get opening(): number {
-    return this.connections.filter(({ client }) => !client).length;
+  /** Removes what is sent next from the queue. */
+  protected take(most: number): Work[] {
+    return this.queue.splice(0, most);
   }
 
-  /** Whether a connection can be waited for. */
-  private get isConnected(): boolean {
-    return this.connections.some(({ client, retired }) => client && !retired);
+  /** The statement that precedes a batch. If it fails, nothing of the batch is begun. */
+  protected guard(_client: StatementClient, _works: readonly Work[]): BoundStatement | undefined {
+    return undefined;
   }
 
-  /** Whether no statement has succeeded since this one was requested, as while commits wait for a new standby. */
-  private isStalled(work: Work): boolean {
-    return !this.isConnected || this.succeededAt < work.requested;
+  /** Whether the connection gets no more statements. */
+  protected isUnfit(error: Error, _batch: StatementBatch): boolean {
+    return retiresConnection(codeOf(error));
   }
 
+  /** Sends a failed statement again, if it only reads and its connection was lost, or it was certainly not done. */
+  protected retry(work: Work, error: Error, isLost: boolean): boolean {
+    if (error instanceof OutcomeUnknown || performance.now() >= work.requested + this.limits.resendMs)
+      return false;
+    const code = codeOf(error);
+    // No statement has succeeded since, as while commits wait for a new standby.
+    const isStalled = code === LOCKED && !work.isJoined && this.succeededAt < work.requested;
+    if (!isLost && !(error instanceof StatementSkipped) && !isRepeatable(code) && !isStalled) return false;
+    this.enqueue(Object.assign(work, { failure: error }));
+    return true;
+  }
+
+  /** Behind those that were requested earlier, so that one that is sent again does not lose its turn. */
   private enqueue(work: Work): void {
-    this.queue.add(work);
+    let index = this.queue.length;
+    while (index > 0 && this.queue[index - 1].requested > work.requested) index--;
+    this.queue.splice(index, 0, work);
+    this.watch();
     this.attend();
   }
 
-  protected open(): void {
-    const connection: StatementConnection = { sent: new Set(), retired: false, release: () => undefined };
+  /** Opens connections for statements that wait. What has come in one turn of the event loop goes together. */
+  private attend(): void {
+    this.turn ??= setImmediate(() => {
+      this.turn = undefined;
+      const { width, depth } = this.size;
+      const wanted = Math.ceil(this.queue.length / Math.min(BATCH, depth)) - this.opening;
+      for (let i = 0; i < wanted && this.connections.length < width; i++) this.open();
+    });
+  }
+
+  private get opening(): number {
+    return this.connections.filter(({ client }) => !client).length;
+  }
+
+  private open(): void {
+    const connection: Connection = { sent: new Set(), retired: false, release: () => undefined };
     this.connections.push(connection);
     // Callbacks, because the driver's promises around each of the two steps cost more than the steps.
     const connect = (): void =>
@@ -157,96 +198,114 @@ export abstract class StatementPool {
         connection.release = release;
         this.prepare(client as StatementClient, (failure) => {
           if (failure) return this.failed(connection, failure);
-          this.outage.over();
+          this.outage = undefined;
           // The others wait for connections that are still opening.
-          const share = Math.ceil(this.queue.length / this.opening);
+          const share = Math.max(Math.ceil(this.queue.length / this.opening), BATCH);
           connection.client = client as StatementClient;
           this.fill(connection, share);
         });
       });
-    const { pause } = this.outage;
+    const pause = this.retryAt - performance.now();
     if (pause > 0) setTimeout(connect, pause);
     else connect();
   }
 
   /** Statements wait for another connection, but not in a long outage. */
-  private failed(connection: StatementConnection, error: Error): void {
+  private failed(connection: Connection, reason: Error): void {
     connection.retired = true;
-    this.outage.failed(error);
-    if (this.pool.ending || (this.outage.isLong && !this.isConnected)) this.queue.refuseAll(error);
+    const { since } = (this.outage = { since: performance.now(), ...this.outage, reason });
+    this.delay();
+    const isLong = performance.now() - since > OUTAGE_MS;
+    const isConnected = this.connections.some(({ client, retired }) => client && !retired);
+    if (this.pool.ending || (isLong && !isConnected))
+      for (const work of this.queue.splice(0)) work.callback(reason);
     this.end(connection);
   }
 
-  /**
-   * Takes the outcome of a statement that was sent.
-   * @param elsewhere passes it on to where it runs again, if that is not here
-   */
-  protected settle(
-    connection: StatementConnection,
+  /** The next connection is likely to fail. Processes must not all come back at once. */
+  private delay(): void {
+    this.retryAt = performance.now() + RECONNECT_MS * (0.5 + Math.random());
+  }
+
+  /** Sends a batch of waiting statements. Ends the connection if there is none. */
+  private fill(connection: Connection, most = this.size.depth): void {
+    if (connection.sent.size > 0) return;
+    const works = this.take(Math.min(most, this.size.depth));
+    if (works.length > 0) this.send(connection, works);
+    else this.end(connection);
+  }
+
+  private send(connection: Connection, works: Work[]): void {
+    const client = connection.client!;
+    const groups = alike(works);
+    const batch: StatementBatch = new StatementBatch(
+      client,
+      groups.map(([work]) => work),
+      (index, error, rows) => {
+        const { writes } = groups[index][0];
+        const failure = error && client.describe(error, { writes, completed: batch.hasCompleted });
+        for (const work of groups[index]) this.settle(connection, batch, work, failure, rows);
+      },
+      { guard: this.guard(client, works), commits: works[0].writes },
+    );
+    for (const work of works) connection.sent.add(work);
+    this.watch();
+    client.query(batch);
+  }
+
+  /** Takes the outcome of a statement that was sent. */
+  private settle(
+    connection: Connection,
+    batch: StatementBatch,
     work: Work,
     error: Error | null,
     rows?: QueryResultRow[],
-    elsewhere?: (work: Work, error: Error) => void,
   ): void {
     const client = connection.client!;
     connection.sent.delete(work);
-    this.retireIfUnfit(connection, work, error);
+    if (client.lost || (error && this.isUnfit(error, batch))) {
+      connection.retired = true;
+      this.delay();
+    }
     if (!error) this.succeededAt = performance.now();
     else if (error instanceof DatabaseError) noteStatement(error, work.statement.text);
-    const fate = elsewhere ? 'elsewhere' : this.fateOf(work, error, client.lost);
-    if (fate === 'again') this.enqueue(Object.assign(work, { failure: error! }));
-    if (!connection.retired) this.fill(connection, this.size.depth);
+    // Before the connection gets the next batch.
+    const isRetried = error !== null && this.retry(work, error, client.lost);
+    if (!connection.retired) this.fill(connection);
     else if (connection.sent.size === 0) this.end(connection);
-    if (fate === 'again') return;
-    if (elsewhere) return elsewhere(work, error!);
+    if (isRetried) return;
     if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
     else work.callback(error, rows);
   }
 
-  /** The next connection waits a moment, except after a pooler lost a prepared statement for the first time. */
-  private retireIfUnfit(connection: StatementConnection, work: Work, error: Error | null): void {
-    const code = codeOf(error);
-    if (!connection.client!.lost && !retiresConnection(code)) return;
-    connection.retired = true;
-    if (code !== NOT_PREPARED || work.failure) this.outage.delay();
-  }
-
-  private fateOf(work: Work, error: Error | null, isLost: boolean): Fate {
-    if (!error || error instanceof OutcomeUnknown) return 'answer';
-    if (performance.now() >= work.requested + this.limits.resendMs) return 'answer';
-    const code = codeOf(error);
-    // Only reads, and what was certainly not done: otherwise the error is `OutcomeUnknown`.
-    if (isLost || error instanceof StatementSkipped || isRepeatable(code)) return 'again';
-    return code === LOCKED && !work.isJoined && this.isStalled(work) ? 'again' : 'answer';
+  /** Looks for what is late while statements wait or have no answer. A timer for each of them would cost more. */
+  private watch(): void {
+    if (this.isWatching) return;
+    this.isWatching = true;
+    afterIo(TICK_MS, () => {
+      this.isWatching = false;
+      this.endLate(performance.now());
+      if (this.queue.length > 0 || this.connections.some(({ sent }) => sent.size > 0)) this.watch();
+    });
   }
 
   /**
-   * Closes the connection when the server does not answer in time. Its statements fail, but those that only read are
-   * sent again while there is time.
+   * Refuses what waits for too long. Closes a connection whose server does not answer in time: its statements fail, but
+   * those that only read are sent again while there is time.
    */
-  protected watch(connection: StatementConnection, oldest: Work): void {
-    const { watchdog } = connection;
-    if (watchdog && watchdog.oldest.requested <= oldest.requested) return;
-    watchdog?.stop();
-    const stop = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
-      connection.watchdog = undefined;
-      const sent = [...connection.sent];
-      if (sent.includes(oldest)) connection.client!.cut();
-      else if (sent.length > 0) this.watch(connection, sent.reduce(older));
-    });
-    connection.watchdog = { stop, oldest };
+  private endLate(now: number): void {
+    for (const { client, sent } of this.connections)
+      if ([...sent].some(({ requested }) => requested + this.limits.answerMs <= now)) client!.cut();
+    while (this.queue.length > 0 && this.queue[0].requested + this.limits.resendMs <= now) {
+      const { failure, callback } = this.queue.shift()!;
+      const reason = failure ?? this.outage?.reason;
+      callback(reason ?? new DatabaseUnavailable('all database connections are busy'));
+    }
   }
 
-  protected end(connection: StatementConnection): void {
-    connection.watchdog?.stop();
+  private end(connection: Connection): void {
     this.connections = this.connections.filter((each) => each !== connection);
     connection.release(connection.retired);
     if (this.queue.length > 0) this.attend();
   }
-}
-
-/** The SQLSTATE of PostgreSQL's error, also of one beneath ours. */
-export function codeOf(error: Error | null): string | undefined {
-  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-  return (cause as { code?: string } | null | undefined)?.code;
 }

@@ -11,7 +11,7 @@ const codes = CLASSES.flatMap((each) => pairs.flatMap((pair) => SIGNS.map((sign)
 
 it.each([
   [meansUnavailable, /^(08...|25006|25P03|25P04|26000|40001|40P01|53...|55P03|57...|58...)$/],
-  [retiresConnection, /^(08...|25006|26000|57P..)$/],
+  [retiresConnection, /^(08...|25006|26000|55000|57P..)$/],
   [isRepeatable, /^(08...|25006|26000|40001|40P01|57P0.)$/],
   [endsSession, /^(25P03|25P04|57P01|57P04|57P05)$/],
   [tellsNothing, /^08...$/],

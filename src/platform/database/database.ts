@@ -76,9 +76,8 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       connectionString: DATABASE_READ_URL,
       max: size.width,
     };
-    this.standbys = new StandbyReads(options, size, limits, this.reads, standbyReads, (isPrepared) =>
-      this.slow.limitMs(isPrepared),
-    );
+    const limitMs = (isPrepared: boolean): number => this.slow.limitMs(isPrepared);
+    this.standbys = new StandbyReads(options, size, limits, { reads: this.reads, limitMs }, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */

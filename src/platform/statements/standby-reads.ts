@@ -115,15 +115,14 @@ export class StandbyReads {
     options: PoolConfig,
     size: PoolSize,
     private readonly limits: TimeLimits,
-    private readonly primary: StatementPool,
+    private readonly primary: { reads: StatementPool; limitMs: (isPrepared: boolean) => number },
     private readonly outcomes: Counter<'outcome'>,
-    limitMs: (isPrepared: boolean) => number,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
     this.pool = new DatabasePool(options);
     const { standbyMs } = limits;
     const own = { ...limits, resendMs: standbyMs, answerMs: standbyMs };
-    this.standby = new StandbyPool(this.pool, size, own, limitMs);
+    this.standby = new StandbyPool(this.pool, size, own, primary.limitMs);
   }
 
   /** As `StatementPool.run`, for statements that only read. */
@@ -135,7 +134,7 @@ export class StandbyReads {
       : await this.attempt<Row>(statement, values, requested);
     this.outcomes.inc({ outcome });
     const options = { writes: false, requested, isSlow: outcome === 'slow' };
-    return rows ?? this.primary.run<Row>(statement, values, options);
+    return rows ?? this.primary.reads.run<Row>(statement, values, options);
   }
 
   end(): Promise<void> {
@@ -189,7 +188,7 @@ export class StandbyReads {
   private written(): Promise<void> {
     this.question ??= this.asked.then(async () => {
       this.question = undefined;
-      const answer = this.primary.run<WalPosition>(WRITTEN, [], { writes: false });
+      const answer = this.primary.reads.run<WalPosition>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
       [this.standby.written] = await answer;
     });

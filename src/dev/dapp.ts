@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { REPOSITORY } from './files';
 import { urlOf } from './ports';
 
@@ -67,7 +68,14 @@ export async function serveDapp({
     if (/^\/api(\/|$)/.test(pathname)) return passOn(api, request, response);
     const asset = assets.get(pathname === '/' ? '/index.html' : pathname);
     if (!asset) return void response.writeHead(404, headers).end('Not found');
-    response.writeHead(200, { ...headers, 'content-type': asset.type }).end(asset.body);
+    const zips = request.headers['accept-encoding']?.includes('gzip');
+    response.writeHead(200, {
+      ...headers,
+      'content-type': asset.type,
+      vary: 'accept-encoding',
+      ...(zips && { 'content-encoding': 'gzip' }),
+    });
+    response.end(zips ? gzipSync(asset.body) : asset.body);
   });
   const listen = (at: number): Promise<unknown> => once(server.listen(at, host), 'listening');
   // Another program may have taken the port during the start.

@@ -43,6 +43,13 @@ it('has another port when its own is taken', async () => {
   await other.stop();
 });
 
+it('is sent compressed to browsers, and as it is to others', async () => {
+  const encodingOf = async (encodings: string) =>
+    (await fetch(page.url, { headers: { 'accept-encoding': encodings } })).headers.get('content-encoding');
+  expect(await encodingOf('gzip, deflate, br')).toBe('gzip');
+  expect(await encodingOf('identity')).toBeNull();
+});
+
 it.each(['/api', '/api/pools?limit=1', '/api//pools', '/api/../x'])('passes %s on as it is', async (path) => {
   expect(await statusOf(path)).toBe(200);
   expect(asked).toEqual([`api ${path}`]);

@@ -224,7 +224,7 @@ it('Redis is asked on another connection, once nothing arrives on one', async ()
   isSilent = true;
   await until(() => storage.status === 'disconnected');
   await until(() => storage.status === 'connected');
-  storage.onApplicationShutdown();
+  await storage.onApplicationShutdown();
   for (const socket of sockets) socket.destroy();
   await once(redis.close(), 'close');
 });

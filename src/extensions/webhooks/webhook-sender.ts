@@ -30,9 +30,10 @@ const LEASE_SECONDS = 30;
 const SLOW_MS = 2000;
 /** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
-/** After a look that took longer, as many webhooks are due, the next one waits this many times its duration. */
-const LONG_LOOK_MS = 20;
+/** After a look that found as many, the next one waits this many times its duration, but at most so long. */
+const CROWD = 500;
 const CROWD_RESTS = 4;
+const MOST_REST_MS = 1000;
 
 /** Sends what is due. Every process does this; none takes what another has taken. */
 @Injectable()
@@ -71,7 +72,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const due = await this.database.readAll(DUE_WEBHOOKS, { lanes, full, most: LOOKED_AT });
     const turns = this.slots.share(due);
     const took = performance.now() - began;
-    if (took > LONG_LOOK_MS) this.restsUntil = performance.now() + CROWD_RESTS * took;
+    if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);
     // At once, as nothing else returns the slots.
     const challenges = turns.filter(({ webhook }) => webhook.lane === 'challenge');
     const others = turns.filter(({ webhook }) => webhook.lane !== 'challenge');

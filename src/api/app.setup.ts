@@ -68,6 +68,8 @@ export async function createApp(
   await addHooks(app, environment, logger, onError);
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
+  // Node would answer them itself, past limits, log and envelope.
+  fastify.server.on('checkExpectation', (...of) => fastify.server.emit('request', ...of));
   if (environment.NODE_ENV === 'development') includeReasons(fastify.server);
   provideConstraints(app);
   await prepare?.(app);

@@ -59,14 +59,16 @@ export const MAX_IDLE = 256;
 
 /**
  * The open connections of a server. Create it before the server listens. When a client has more than `MAX_IDLE` idle
- * connections, the one that is idle for longest is closed. Proxies in TRUST_PROXY speak for many clients, so they have no
- * limit.
+ * connections, the one that is idle for longest is closed; those that never sent a request go first. Proxies in TRUST_PROXY
+ * speak for many clients, so they have no limit.
  */
 class Connections {
   /** With the client; undefined for trusted proxies. */
   private readonly open = new Map<Socket, string | undefined>();
   /** By client, in the order in which they became idle. */
   private readonly idle = new Map<string, Set<Socket>>();
+  /** Those that have sent a request. */
+  private readonly used = new WeakSet<Socket>();
   private readonly closeNow: () => void;
   private closing = false;
 
@@ -86,6 +88,7 @@ class Connections {
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       this.wake(socket);
+      this.used.add(socket);
       response.once('close', () => this.rest(socket));
       if (this.closing) response.shouldKeepAlive = false;
     });
@@ -103,8 +106,9 @@ class Connections {
     this.idle.set(client, idle.add(socket));
     if (idle.size <= MAX_IDLE) return;
     const [oldest] = idle;
-    this.wake(oldest);
-    oldest.destroy();
+    const surplus = [...idle].find((each) => !this.used.has(each)) ?? oldest;
+    this.wake(surplus);
+    surplus.destroy();
   }
 
   private wake(socket: Socket): void {

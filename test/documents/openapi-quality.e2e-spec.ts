@@ -1,8 +1,27 @@
 import { type Hex, recoverMessageAddress } from 'viem';
 import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
-import { type SignedIn, useApp } from '../support/app';
+import { type SignedIn, type TestApp, useApp } from '../support/app';
 import { type Content, type OpenApiDocument, type Operation, readDocument } from '../support/openapi';
-import { PREPARATIONS } from '../support/preparations';
+
+/** Makes what an operation needs for its answer to be a success. Gives the parameters in its path. */
+type Preparation = (app: TestApp, user: SignedIn) => Promise<Record<string, string>>;
+
+const ownPool: Preparation = async (app, user) => ({ id: (await app.createPool(user)).id as string });
+const ownWebhook: Preparation = async (app, user) => {
+  const { body } = await app.post('/webhooks', { url: 'https://webhooks.example' }, user);
+  return { id: body.data.id as string };
+};
+
+/** By operation id. */
+const PREPARATIONS: Record<string, Preparation> = {
+  pools_detail: ownPool,
+  pools_update: ownPool,
+  pools_yieldReport: ownPool,
+  transactions_sent: async (app, user) => ({ id: (await app.createPool(user)).depositId as string }),
+  webhooks_get: ownWebhook,
+  webhooks_rotate: ownWebhook,
+  webhooks_update: ownWebhook,
+};
 
 const app = useApp();
 let document: OpenApiDocument;
@@ -120,7 +139,7 @@ describe('the examples of requests', () => {
     user = await app.signIn();
   });
 
-  it('are accepted by the service, once what they need is there: test/support/preparations.ts', async () => {
+  it('are accepted by the service, once what they need is there: PREPARATIONS', async () => {
     for (const { name, path, method, operation } of operations) {
       const body = operation.requestBody?.content['application/json'];
       const prepare = PREPARATIONS[operation.operationId];

@@ -1,16 +1,62 @@
-import type { Logger } from '@nestjs/common';
+import { Injectable, type Logger, Module, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import pino from 'pino';
 import type { AddressInfo } from 'node:net';
-import { type LedgerEvent, TOPICS, cursorText } from '#ledger/outbox/ledger-event';
+import type * as ledger from '#ledger/outbox/ledger-event';
+import { type LedgerEvent, TOPICS, type Topic, cursorText } from '#ledger/outbox/ledger-event';
+import type * as handlers from '#ledger/outbox/on-ledger-event';
+import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
+import type * as payloads from '#ledger/outbox/payloads';
 import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
-import { type SignedIn, until, useApp } from '../support/app';
+import type * as setup from '#api/app.setup';
+import type * as support from '../support/app';
+import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { readable, storedCursor } from '../support/events/outbox';
 import { verify } from '../support/events/webhooks';
-import { NEW_TOPIC, goalsModule, newer } from '../support/versions';
 
+/** A topic that only the newer version knows. */
+const NEW_TOPIC = 'goal.reached';
+
+/** A module whose consumer writes down the events that it is given. */
+function goalsModule(topics: string[], given: LedgerEvent[], On = OnLedgerEvent): Type {
+  @Injectable()
+  class Goals {
+    @On(topics as Topic[], { consumer: 'test.goals' })
+    onEvent(event: LedgerEvent): void {
+      given.push(event);
+    }
+  }
+
+  @Module({ providers: [Goals] })
+  class GoalsModule {}
+  return GoalsModule;
+}
+
+/** An API of the next version, which has one topic more, on the database of the present one. */
+async function newer(url: string, given: LedgerEvent[]): Promise<NestFastifyApplication> {
+  let app: NestFastifyApplication;
+  await jest.isolateModulesAsync(async () => {
+    /* eslint-disable @typescript-eslint/no-require-imports */
+    const { AUDIENCES, TOPICS: topics } = require('#ledger/outbox/ledger-event') as typeof ledger;
+    Object.assign(AUDIENCES, { [NEW_TOPIC]: 'pool' });
+    topics.push(NEW_TOPIC as Topic);
+    const { PAYLOADS } = require('#ledger/outbox/payloads') as typeof payloads;
+    Object.assign(PAYLOADS, { [NEW_TOPIC]: PAYLOADS['deposit.confirmed'] });
+    // Decorators read the topics when their files are loaded.
+    const { OnLedgerEvent: On } = require('#ledger/outbox/on-ledger-event') as typeof handlers;
+    const { settings } = require('../support/app') as typeof support;
+    const { createApp } = require('#api/app.setup') as typeof setup;
+    app = await createApp(settings(url, { WEBHOOK_ALLOW_PRIVATE: 'true', JWT_SECRET }), silent, {
+      modules: [goalsModule(['deposit.confirmed', NEW_TOPIC], given, On)],
+    });
+    /* eslint-enable @typescript-eslint/no-require-imports */
+  });
+  return app!;
+}
+
+const silent = pino({ level: 'silent' });
 const HOUR_MS = 3_600_000;
 const nameOf = (event: unknown): string => (event as { name: string }).name;
 
@@ -70,7 +116,6 @@ describe('while replicas are replaced', () => {
   const [old, next]: LedgerEvent[][] = [[], []];
   const lines: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-  const silent = pino({ level: 'silent' });
   const app = useApp(
     { WEBHOOK_ALLOW_PRIVATE: 'true' },
     { modules: [goalsModule(['deposit.confirmed'], old)], logger },
@@ -114,7 +159,7 @@ describe('while replicas are replaced', () => {
     await readable(app);
   };
   const start = async (): Promise<NestFastifyApplication> => {
-    const replica = await newer(app.database.url, next, silent);
+    const replica = await newer(app.database.url, next);
     replicas.push(replica);
     return replica;
   };

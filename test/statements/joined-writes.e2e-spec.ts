@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { POOL_TYPES } from '#values/types';
@@ -14,12 +15,38 @@ import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../
 import { PATIENT, connectTo } from '../support/database';
 import { foldOutbox, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { differences } from '../support/recount';
-import { HeldEnds } from '../support/network/held-ends';
 import { Proxy } from '../support/network/proxy';
 import { newWallet } from '../support/wallet';
 import { LOCK_WAITS } from '../support/ledger';
 
 const app = useApp();
+const ERROR = 'E'.charCodeAt(0);
+/** A message's type, and its length without the type. */
+const HEAD = 5;
+
+/** A network that carries PostgreSQL's errors, and holds back what the server says after one. */
+class HeldEnds extends Proxy {
+  protected override join(client: Socket, server: Socket): void {
+    // What is sent alone would wait for what is held.
+    client.setNoDelay();
+    client.on('data', (data) => server.write(data)).on('close', () => server.destroy());
+    let rest = Buffer.alloc(0);
+    let hasFailed = false;
+    server.on('data', (data) => {
+      rest = Buffer.concat([rest, data]);
+      while (rest.length >= HEAD && rest.length > rest.readInt32BE(1)) {
+        const message = rest.subarray(0, 1 + rest.readInt32BE(1));
+        rest = rest.subarray(message.length);
+        const send = (): unknown => client.writable && client.write(message);
+        if (hasFailed) this.carry('answers', send);
+        else send();
+        hasFailed ||= message[0] === ERROR;
+      }
+    });
+    server.on('close', () => client.destroy());
+  }
+}
+
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 describe('calls of a statement', () => {
@@ -229,10 +256,7 @@ describe('sign-ins in one statement', () => {
     for (const { signIn: id, address } of rows) expect(address).toBe(calls[newIds.indexOf(id)][1]);
     expect(new Set(rows.map((row) => row.signIn)).size).toBe(rows.length);
     const found = newIds.map((id) => rows.find((row) => row.signIn === id));
-    return {
-      done: found.flatMap((row, i) => (row ? [i] : [])),
-      users: found.map((row) => row?.id),
-    };
+    return { done: found.flatMap((row, i) => (row ? [i] : [])), users: found.map((row) => row?.id) };
   };
   const isKept = async (nonce: string): Promise<boolean> =>
     (await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).length === 1;

@@ -1,6 +1,6 @@
-import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
+import { createSign, generateKeyPairSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { JWT_SECRET, type SignedIn, type TestApp, useApp } from '../support/app';
+import { JWT_SECRET, type SignedIn, type TestApp, jwt, useApp } from '../support/app';
 import { PROTECTED } from '../support/endpoints';
 
 const OTHER_SECRET = 'another secret that is long enough too';
@@ -9,12 +9,6 @@ const because = (code: string): unknown => [401, { success: false, error: 'Inval
 const now = (): number => Math.floor(Date.now() / 1000);
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-/** A JWT made by hand (RFC 7515), so that every part of it can be wrong. */
-function forge(claims: object, { header = {}, secret = JWT_SECRET, digest = 'sha256' } = {}): string {
-  const signed = `${encode({ alg: 'HS256', typ: 'JWT', ...header })}.${encode(claims)}`;
-  return `${signed}.${createHmac(digest, secret).update(signed).digest('base64url')}`;
-}
-
 const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()) as Record<string, unknown>;
 
@@ -61,7 +55,7 @@ describe('token', () => {
     expect((await bearer(user.token))[0]).toBe(200);
     expect((await bearer(user.token))[0]).toBe(200);
     expect((await me(`bearer ${user.token}`))[0]).toBe(200);
-    expect((await bearer(forge(claims)))[0]).toBe(200);
+    expect((await bearer(jwt(claims)))[0]).toBe(200);
   });
 
   it('is needed for everything that belongs to a user', () =>
@@ -121,13 +115,13 @@ describe('token', () => {
       const unsigned = `${encode({ alg, typ: 'JWT' })}.${encode(claims)}`;
       expect(await bearer(`${unsigned}.`)).toEqual(INVALID);
       expect(await bearer(unsigned)).toEqual(INVALID);
-      expect(await bearer(forge(claims, { header: { alg } }))).toEqual(INVALID);
+      expect(await bearer(jwt(claims, { header: { alg } }))).toEqual(INVALID);
     }
   });
 
   it('with another algorithm is refused, even with the right secret', async () => {
-    expect(await bearer(forge(claims, { header: { alg: 'HS512' }, digest: 'sha512' }))).toEqual(INVALID);
-    expect(await bearer(forge(claims, { header: { alg: 'HS384' }, digest: 'sha384' }))).toEqual(INVALID);
+    expect(await bearer(jwt(claims, { header: { alg: 'HS512' }, digest: 'sha512' }))).toEqual(INVALID);
+    expect(await bearer(jwt(claims, { header: { alg: 'HS384' }, digest: 'sha384' }))).toEqual(INVALID);
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const signed = `${encode({ alg: 'RS256', typ: 'JWT' })}.${encode(claims)}`;
     const signature = createSign('sha256').update(signed).sign(privateKey, 'base64url');
@@ -142,13 +136,12 @@ describe('token', () => {
     { crit: ['b64'], b64: false },
     { alg: ['HS256', 'none'] },
   ])('with a key of its own is refused, whatever its header says: %j', async (header) => {
-    for (const secret of ['key', ''])
-      expect(await bearer(forge(claims, { header, secret }))).toEqual(INVALID);
+    for (const secret of ['key', '']) expect(await bearer(jwt(claims, { header, secret }))).toEqual(INVALID);
   });
 
   it('with another secret, or altered, is refused', async () => {
     for (const other of [claims, { ...claims, exp: now() - 1 }])
-      expect(await bearer(forge(other, { secret: OTHER_SECRET }))).toEqual(INVALID);
+      expect(await bearer(jwt(other, { secret: OTHER_SECRET }))).toEqual(INVALID);
     const [header, , signature] = user.token.split('.');
     const altered = encode({ ...claimsOf(user.token), userId: uuidv7() });
     expect(await bearer(`${header}.${altered}.${signature}`)).toEqual(INVALID);
@@ -156,22 +149,22 @@ describe('token', () => {
   });
 
   it('that has expired, or is not valid yet, is refused', async () => {
-    expect(await bearer(forge({ ...claims, exp: now() - 1 }))).toEqual(because('token_expired'));
-    expect(await bearer(forge({ ...claims, nbf: now() + 60 }))).toEqual(INVALID);
-    expect((await bearer(forge({ ...claims, nbf: now() - 60 })))[0]).toBe(200);
+    expect(await bearer(jwt({ ...claims, exp: now() - 1 }))).toEqual(because('token_expired'));
+    expect(await bearer(jwt({ ...claims, nbf: now() + 60 }))).toEqual(INVALID);
+    expect((await bearer(jwt({ ...claims, nbf: now() - 60 })))[0]).toBe(200);
   });
 
   it('that was accepted before is refused once it has expired', async () => {
-    const token = forge({ ...claims, exp: now() + 60 });
+    const token = jwt({ ...claims, exp: now() + 60 });
     expect((await bearer(token))[0]).toBe(200);
     const end = (claimsOf(token).exp as number) * 1000;
     const later = jest.spyOn(Date, 'now').mockReturnValue(end - 1);
     try {
       expect((await bearer(token))[0]).toBe(200);
       later.mockReturnValue(end);
-      for (const each of [token, forge({ ...claims, exp: end / 1000 })])
+      for (const each of [token, jwt({ ...claims, exp: end / 1000 })])
         expect(await bearer(each)).toEqual(because('token_expired'));
-      expect((await bearer(forge({ ...claims, nbf: end / 1000, exp: end / 1000 + 1 })))[0]).toBe(200);
+      expect((await bearer(jwt({ ...claims, nbf: end / 1000, exp: end / 1000 + 1 })))[0]).toBe(200);
     } finally {
       later.mockRestore();
     }
@@ -196,14 +189,14 @@ describe('token', () => {
     ['generation not an integer', { generation: 0.5 }],
     ['generation no integer of the database', { generation: 2 ** 31 }],
   ])('with wrong claims is refused: %s', async (_, change) =>
-    expect(await bearer(forge({ ...claims, ...change }))).toEqual(INVALID),
+    expect(await bearer(jwt({ ...claims, ...change }))).toEqual(INVALID),
   );
 
   it.each<[string, Record<string, unknown>]>([
     ['generation of the future', { generation: 1 }],
     ['a user who never was', { userId: uuidv7() }],
   ])('of a session that does not live is refused: %s', async (_, change) =>
-    expect(await bearer(forge({ ...claims, ...change }))).toEqual(because('token_revoked')),
+    expect(await bearer(jwt({ ...claims, ...change }))).toEqual(because('token_revoked')),
   );
 });
 
@@ -215,12 +208,12 @@ describe('after changing the secret', () => {
     const user = await app.signIn();
     const claims = { userId: user.user.id, address: user.address, exp: now() + 60 };
     expect(await status(user.token)).toBe(200);
-    expect(forge(claimsOf(user.token), { secret: OTHER_SECRET })).toBe(user.token);
-    expect(await status(forge(claims, { secret: JWT_SECRET }))).toBe(200);
-    expect(await status(forge(claims, { secret: OTHER_SECRET }))).toBe(200);
-    expect(await status(forge(claims, { secret: 'a third secret, nowhere configured' }))).toBe(401);
-    expect(await status(forge({ ...claims, exp: now() - 1 }, { secret: JWT_SECRET }))).toBe(401);
+    expect(jwt(claimsOf(user.token), { secret: OTHER_SECRET })).toBe(user.token);
+    expect(await status(jwt(claims, { secret: JWT_SECRET }))).toBe(200);
+    expect(await status(jwt(claims, { secret: OTHER_SECRET }))).toBe(200);
+    expect(await status(jwt(claims, { secret: 'a third secret, nowhere configured' }))).toBe(401);
+    expect(await status(jwt({ ...claims, exp: now() - 1 }, { secret: JWT_SECRET }))).toBe(401);
     const wrong = { secret: JWT_SECRET, header: { alg: 'HS512' }, digest: 'sha512' };
-    expect(await status(forge(claims, wrong))).toBe(401);
+    expect(await status(jwt(claims, wrong))).toBe(401);
   });
 });

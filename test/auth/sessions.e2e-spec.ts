@@ -1,9 +1,8 @@
-import { createHmac } from 'node:crypto';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { SCHEMA } from '#platform/migrating/schema';
 import { SessionFeed } from '#features/access/session-feed';
-import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
+import { type SignedIn, jwt, until, useApp } from '../support/app';
 import { holdTerms } from '../support/events/event-source';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];
@@ -12,11 +11,7 @@ const ENDED = (ended: string): unknown => [
   { success: true, data: { ended, ...(ended === 'all' && { webhooks: [] }) } },
 ];
 
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-function forge(claims: object): { token: string } {
-  const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`;
-  return { token: `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}` };
-}
+const forge = (claims: object): { token: string } => ({ token: jwt(claims) });
 
 describe('a session', () => {
   const app = useApp();

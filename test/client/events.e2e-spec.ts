@@ -1,13 +1,12 @@
 import { type EventsOptions, SavingsClient, type SavingsEvent, memoryTokens } from '@pooled-savings/client';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { RETRY_MS } from '#extensions/events/event-stream';
 import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
 import { freePort } from '#dev/ports';
-import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
+import { type SignedIn, jwt, settings, until, useApp } from '../support/app';
 import { holdSweeps } from '../support/events/event-source';
 import { addTransaction } from '../support/ledger';
 import { readable } from '../support/events/outbox';
@@ -164,10 +163,8 @@ it('throws when the wallet refuses to sign in again, and does not ask it once mo
   };
   const client = new SavingsClient({ baseUrl: `http://127.0.0.1:${app.port}` });
   const { id, address } = await client.signIn({ request: request as never }, { renew: true });
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const at = Math.floor(Date.now() / 1000) - 1000;
-  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ userId: id, address, iat: at, exp: at + 1 })}`;
-  await client.tokens.set(`${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`);
+  const iat = Math.floor(Date.now() / 1000) - 1000;
+  await client.tokens.set(jwt({ userId: id, address, iat, exp: iat + 1 }));
   await expect(client.events().next()).rejects.toMatchObject({ name: 'UserRejectedRequestError' });
   expect(asked).toBe(2);
 });

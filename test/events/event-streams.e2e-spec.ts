@@ -1,11 +1,10 @@
-import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { MAX_IDLE } from '#api/shutdown';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { SessionFeed } from '#features/access/session-feed';
-import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
+import { type SignedIn, jwt, until, useApp } from '../support/app';
 import { EventReader, holdSweeps, holdTerms } from '../support/events/event-source';
 
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
@@ -148,10 +147,8 @@ it('sends a comment every 15 seconds, with the place to resume at', async () => 
 });
 
 it('ends when its token expires, and not before', async () => {
-  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 30;
-  const claims = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ userId: user.user.id, address: user.address, exp })}`;
-  const token = `${claims}.${createHmac('sha256', JWT_SECRET).update(claims).digest('base64url')}`;
+  const token = jwt({ userId: user.user.id, address: user.address, exp });
   holdTerms();
   fakeTimers('Date');
   const [brief, other] = [await follow(token), await follow()];

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { Database } from '#platform/database/database';
 import { SCHEMA } from '#platform/migrating/schema';
-import { JWT_SECRET, type Response, type SignedIn, useApp } from '../support/app';
+import { JWT_SECRET, type Response, type SignedIn, jwt, useApp } from '../support/app';
 import { newWallet, siweMessage } from '../support/wallet';
 
 // As specified: 100 and 5 in 15 minutes.
@@ -34,12 +33,10 @@ async function signIn(): Promise<SignedIn> {
 }
 const isDead = async (user: SignedIn): Promise<boolean> =>
   (await get('/users/me', newIp(), user)).body.code === 'token_revoked';
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 function forge(user: SignedIn, secret: string, exp = Date.now() / 1000 + 60): { token: string } {
   const [, claims] = user.token.split('.');
   const own = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object;
-  const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...own, exp: Math.floor(exp) })}`;
-  return { token: `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}` };
+  return { token: jwt({ ...own, exp: Math.floor(exp) }, { secret }) };
 }
 
 const ROUTES = ['/auth/logout', '/auth/logout/all', '/users/me/logout', '/users/me/logout/all'];

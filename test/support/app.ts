@@ -1,6 +1,6 @@
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,6 +18,12 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from './walle
 
 /** Random, because production refuses secrets that a repository contains. */
 export const JWT_SECRET = randomBytes(32).toString('hex');
+/** A JWT made by hand (RFC 7515), so that every part of it can be wrong. */
+export function jwt(claims: object, { header = {}, secret = JWT_SECRET, digest = 'sha256' } = {}): string {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${encode({ alg: 'HS256', typ: 'JWT', ...header })}.${encode(claims)}`;
+  return `${signed}.${createHmac(digest, secret).update(signed).digest('base64url')}`;
+}
 /** What API and indexer of production ask for on /metrics. */
 export const METRICS_TOKEN = 'the token of the tests';
 /** Contract of each pool type: 0x11…, 0x22… */

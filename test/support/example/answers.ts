@@ -45,11 +45,7 @@ export class AnswersController {
 
   @Get('file')
   file(): StreamableFile {
-    return new StreamableFile(Buffer.from('a,b\n1,2\n'), {
-      type: 'text/csv',
-      disposition: 'attachment; filename="savers.csv"',
-      length: 8,
-    });
+    return new StreamableFile(Buffer.from('a,b\n1,2\n'), { type: 'text/csv' });
   }
 
   @Get('stream')
@@ -118,12 +114,6 @@ export class AnswersController {
   @Get('moved')
   @Redirect('/elsewhere', 301)
   moved(): void {}
-
-  @Get('moved-to')
-  @Redirect('/elsewhere')
-  movedTo(@Query('to') url?: string): { url: string; statusCode: number } | undefined {
-    return url ? { url, statusCode: 307 } : undefined;
-  }
 
   @Get('own')
   async own(@Res() reply: FastifyReply): Promise<void> {

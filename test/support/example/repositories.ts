@@ -8,7 +8,6 @@ import { User } from '#features/access/user.entity';
 import { AccessModule } from '#features/access/access.module';
 import { LotteryDraw } from '#features/lottery/lottery-draw.entity';
 import { LotteryModule } from '#features/lottery/lottery.module';
-import { PoolMember } from '#features/pools/pool-member.entity';
 import { Pool } from '#features/pools/pool.entity';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PoolsService } from '#features/pools/pools.service';
@@ -84,24 +83,8 @@ export class RepositoriesController {
   }
 }
 
-/** As well by `forFeature` of its own, of any entity. */
-@Injectable()
-export class Members {
-  constructor(@InjectRepository(PoolMember) readonly members: Repository<PoolMember>) {}
-}
-
-@Module({ imports: [TypeOrmModule.forFeature([PoolMember])], providers: [Members], exports: [Members] })
-export class MembersModule {}
-
 @Module({
-  imports: [
-    AccessModule,
-    PoolsModule,
-    TransactionsModule,
-    LotteryModule,
-    MembersModule,
-    TypeOrmModule.forFeature([Note]),
-  ],
+  imports: [AccessModule, PoolsModule, TransactionsModule, LotteryModule, TypeOrmModule.forFeature([Note])],
   controllers: [RepositoriesController],
   providers: [Census, NotesService],
 })

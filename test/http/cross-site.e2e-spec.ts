@@ -16,7 +16,6 @@ const text = { 'content-type': 'text/plain' };
 /** From a page of evil.example. */
 const FOREIGN: [string, string, Headers][] = [
   ['an image', 'GET', fetchMetadata('cross-site', 'no-cors', 'image')],
-  ['a fetch without CORS', 'GET', fetchMetadata('cross-site', 'no-cors')],
   ['the same by HEAD', 'HEAD', fetchMetadata('cross-site', 'no-cors')],
   ['a beacon', 'POST', { ...fetchMetadata('cross-site', 'no-cors'), ...text, origin: EVIL }],
   ['an image of a page on a sibling host', 'GET', fetchMetadata('same-site', 'no-cors', 'image')],
@@ -32,7 +31,6 @@ const FOREIGN: [string, string, Headers][] = [
   ['that of a sandboxed frame', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: 'null' }],
   ['a look-alike of ours', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: `${OURS}.evil.example` }],
   ['ours as a user name', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: `${OURS}@evil.example` }],
-  ['a mode nobody knows', 'GET', fetchMetadata('cross-site', 'new-mode')],
   ['no mode', 'GET', { 'sec-fetch-site': 'cross-site' }],
   ['a fetch by an old browser', 'GET', { origin: EVIL }],
 ];

@@ -54,13 +54,6 @@ describe('a service that clients reach directly', () => {
     expect([verify.status, verify.headers['cache-control']]).toEqual([401, 'no-store']);
   });
 
-  it('nor answers to connections that send no HTTP', async () => {
-    const socket = await open(portOf(app));
-    socket.write('nonsense\r\n\r\n');
-    await once(socket, 'close');
-    expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
-  });
-
   describe('the body of a request', () => {
     const JSON_TYPE = 'Content-Type: application/json';
     const statuses = (text: string): number[] =>

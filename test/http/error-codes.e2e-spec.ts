@@ -5,7 +5,7 @@ import { ApiError } from '#platform/errors/errors';
 import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
-import { type Response, type SignedIn, TestApp, useApp } from '../support/app';
+import { type Response, type SignedIn, useApp } from '../support/app';
 import { addCircle, forgetCircles, knowCircles } from '../support/circles/known-circles';
 import { raw } from '../support/network/raw';
 
@@ -122,11 +122,12 @@ describe('codes of errors', () => {
   });
 
   it('what is no HTTP is answered on the socket, with a code', async () => {
-    const other = new TestApp();
-    await other.start();
-    await other.listen();
-    const ask = async (bytes: string): Promise<unknown> =>
-      JSON.parse((await raw(other.port!, bytes)).split('\r\n\r\n')[1]);
+    await app.listen();
+    const ask = async (bytes: string): Promise<unknown> => {
+      const [head, body] = (await raw(app.port!, bytes)).split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1.1 4\d\d .*\r\n(.+\r\n)*Cache-Control: no-store(\r\n|$)/);
+      return JSON.parse(body);
+    };
     expect(await ask('nonsense\r\n\r\n')).toMatchObject({ success: false, code: 'bad_request' });
     const long = await ask(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(long).toEqual({
@@ -135,6 +136,5 @@ describe('codes of errors', () => {
       message: 'Request header fields too large',
       code: 'bad_request',
     });
-    await other.stop();
   });
 });

@@ -9,6 +9,7 @@ import {
   Module,
   type NestModule,
   NotFoundException,
+  type Type,
   UseFilters,
 } from '@nestjs/common';
 import { APP_FILTER, BaseExceptionFilter, NestFactory } from '@nestjs/core';
@@ -83,45 +84,30 @@ class GlobalFilter {}
 
 /** These routes are not in the document that TestApp holds answers against. */
 async function ask(app: TestApp, url: string) {
-  const { statusCode: status, payload: text, headers } = await app.nest.inject({ method: 'GET', url });
-  return { status, text, headers, body: JSON.parse(text) as unknown };
+  const { statusCode: status, payload, headers } = await app.nest.inject({ method: 'GET', url });
+  return { status, headers, body: JSON.parse(payload) as unknown };
 }
 
 const KINDS = Object.keys(THROWN);
 
-describe('a filter of a module that extends BaseExceptionFilter', () => {
-  const app = useApp({}, { modules: [FailingModule] });
+const kindsAt = (path: string) => KINDS.map((kind): [string, string] => [`${path}/${kind}`, kind]);
+
+describe.each<[string, Type[], [path: string, kind: string][]]>([
+  ['of a module', [], kindsAt('of-handler')],
+  [
+    'that is global',
+    [GlobalFilter],
+    [...kindsAt('plain'), ['plain/middleware', 'unknown'], ['unknown/path', 'missing']],
+  ],
+])('a filter %s that extends BaseExceptionFilter', (_, more, paths) => {
+  const app = useApp({}, { modules: [FailingModule, ...more] });
   beforeEach(() => (Passing.caught = []));
 
-  it.each(KINDS)('keeps the error form: %s', async (kind) => {
-    const { status, body, headers } = await ask(app, `/of-handler/${kind}`);
+  it.each(paths)('keeps the error form: /%s', async (path, kind) => {
+    const { status, body, headers } = await ask(app, `/${path}`);
     expect([status, body]).toEqual(BODIES[kind]);
     expect(Passing.caught).toHaveLength(1);
     expect(headers['retry-after']).toBe(kind === 'unavailable' ? '1' : undefined);
-  });
-});
-
-describe('a global filter that extends BaseExceptionFilter', () => {
-  const app = useApp({}, { modules: [FailingModule, GlobalFilter] });
-  beforeEach(() => (Passing.caught = []));
-
-  it.each(KINDS)('keeps the error form: %s', async (kind) => {
-    const { status, body } = await ask(app, `/plain/${kind}`);
-    expect([status, body]).toEqual(BODIES[kind]);
-    expect(Passing.caught).toHaveLength(1);
-  });
-
-  it('keeps it for unknown paths', async () => {
-    const { status, body, text } = await ask(app, '/unknown/path');
-    expect([status, body]).toEqual(BODIES.missing);
-    expect(text).not.toContain('unknown/path');
-    expect(Passing.caught).toHaveLength(1);
-  });
-
-  it('keeps it for middleware', async () => {
-    const { status, body } = await ask(app, '/plain/middleware');
-    expect([status, body]).toEqual(BODIES.unknown);
-    expect(Passing.caught).toHaveLength(1);
   });
 });
 

@@ -62,7 +62,6 @@ it.each([
   '',
   'a b',
   'a/b',
-  'a?b',
   'user@a',
   'http://a',
   'a:b',
@@ -72,17 +71,12 @@ it.each([
   'a%zz',
   'a\\b',
   'é',
-  '"a"',
-  '<a>',
   'a\tb',
   '[::1',
   '::1',
   '[::1]x',
   '[1.2.3.4]',
-  '[zz]',
   '[]',
-  'a#',
-  'a, b',
 ])('the host %j is 400', async (host) => {
   const { status, body } = await send('GET /health/live HTTP/1.1', `Host: ${host}`);
   expect([status, body]).toEqual([400, refused('must be a host, and a port if any')]);

@@ -42,13 +42,8 @@ describe('bodies', () => {
       'nonsense',
     ]) {
       for (const url of ['/pools', '/auth/nonce', '/auth/verify']) {
-        const answer = await app.send({
-          method: 'POST',
-          url,
-          body: '{}',
-          headers: { 'content-type': type },
-          as: user,
-        });
+        const headers = { 'content-type': type };
+        const answer = await app.send({ method: 'POST', url, body: '{}', headers, as: user });
         expect([type, url, answer.status, answer.body]).toEqual([
           type,
           url,

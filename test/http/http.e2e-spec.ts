@@ -12,24 +12,10 @@ describe('http', () => {
   });
 
   describe('unknown routes', () => {
-    it.each([
-      '/nope',
-      '/api/nope',
-      '/apipools',
-      '/api/api/pools',
-      '/pools/a/b/c',
-      '/auth',
-      '/auth/verify',
-      '/auth/nonce/x',
-      '//pools',
-      '/.env',
-      '/metrics/x',
-      '/health/x',
-      '/%00',
-      '/constructor',
-      '/__proto__',
-      `/${'x'.repeat(5000)}`,
-    ])('are 404: %s', async (url) => {
+    it.each(
+      `/nope /api/nope /apipools /api/api/pools /pools/a/b/c /auth /auth/verify /auth/nonce/x //pools /.env
+      /metrics/x /health/x /%00 /constructor /__proto__ /${'x'.repeat(5000)}`.split(/\s+/),
+    )('are 404: %s', async (url) => {
       for (const as of [undefined, user]) {
         const { status, body } = await app.get(url, as);
         expect([status, body]).toEqual(NOT_FOUND);
@@ -143,26 +129,21 @@ describe('http', () => {
         expect((await preflight(origin)).headers['access-control-allow-origin']).toBeUndefined();
     });
 
-    it('lets their pages send credentials, on every answer, and no other page read it', async () => {
+    it('lets their pages read every answer and its headers, with credentials, and no other page', async () => {
       const CREDENTIALS = 'access-control-allow-credentials';
       expect((await preflight('https://other.example')).headers[CREDENTIALS]).toBe('true');
       for (const url of ['/pools', '/nope', '/health', '/pools/%zz']) {
         const ours = await app.get(url, undefined, { origin: 'https://app.example.org' });
-        expect(ours.headers[CREDENTIALS]).toBe('true');
+        expect(ours.headers).toMatchObject({
+          [CREDENTIALS]: 'true',
+          'access-control-allow-origin': 'https://app.example.org',
+          'access-control-expose-headers': expect.stringContaining('Retry-After'),
+          vary: expect.stringContaining('Origin'),
+        });
         for (const origin of ['https://evil.example', 'null', '']) {
           const { headers } = await app.get(url, undefined, { origin });
           expect(headers['access-control-allow-origin']).toBeUndefined();
         }
-      }
-    });
-
-    it('exposes answers, errors and the documented headers', async () => {
-      const headers = { origin: 'https://app.example.org' };
-      for (const url of ['/pools', '/nope', '/health', '/pools/%zz']) {
-        const answer = await app.get(url, undefined, headers);
-        expect(answer.headers['access-control-allow-origin']).toBe('https://app.example.org');
-        expect(answer.headers.vary).toContain('Origin');
-        expect(answer.headers['access-control-expose-headers']).toContain('Retry-After');
       }
     });
   });

@@ -346,13 +346,6 @@ describe('parsing', () => {
     ]);
   });
 
-  it('keeps the contracts of a type in their order, and lets one serve several types', () => {
-    const several = `${CONTRACTS},lottery=${address('9')},lottery=${ONE}`;
-    expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
-      ['3', '9', '1'].map(address),
-    );
-  });
-
   it('gives MIN_DEPOSITS by contract, lower-cased, with spaces', () => {
     const [own, other] = [`0x${'aB'.repeat(20)}`, address('2')];
     const POOL_CONTRACTS = CONTRACTS.replace(ONE, own);

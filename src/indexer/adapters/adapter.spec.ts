@@ -97,12 +97,7 @@ describe('an adapter', () => {
 
   const whole = { kind: 'Deposited', poolId: POOL, account: FROM, amount: 1n } as const;
   it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error('no');
-      },
-    ],
+    ['throws', () => JSON.parse('no') as unknown],
     ['names neither pool nor draw', () => ({ ...whole, poolId: undefined })],
     ['names both', () => ({ ...whole, drawId: 1n })],
     ['has an id of another length', () => ({ ...whole, poolId: `${POOL}00` })],
@@ -219,6 +214,7 @@ describe('an adapter', () => {
     expect(adapterOf(new ReferencePool())!.calls).toBeUndefined();
     for (const token of ['MUSD()', `0x${'A1'.repeat(20)}`, { symbol: 'BTC', decimals: 18 }])
       expect(adapterOf(made({ token }, 'Paid', 'Renamed'))).toMatchObject({ token });
+    const both = ['Paid', 'Renamed'] as const;
     const refused: [message: string, given: object, ...names: Parameters<typeof read>[0][]][] = [
       ['Made: no method reads Renamed, so its number', {}, 'Paid'],
       ['Made.seen: Seen has no parameter number', {}, 'Paid', 'Renamed', 'Seen'],
@@ -228,13 +224,12 @@ describe('an adapter', () => {
       [
         'takeOut(uint256 all) has the parameter all',
         { calls: { withdraw: 'takeOut(uint256 all)' } },
-        'Paid',
-        'Renamed',
+        ...both,
       ],
-      ['Made: token: MUSD is no function', { token: 'MUSD' }, 'Paid', 'Renamed'],
-      ['Made: token: of(uint256 pool) has parameters', { token: 'of(uint256 pool)' }, 'Paid', 'Renamed'],
-      ['Made: token: "" is no symbol', { token: { symbol: '', decimals: 18 } }, 'Paid', 'Renamed'],
-      ['Made: token: 256 are no decimals', { token: { symbol: 'BTC', decimals: 256 } }, 'Paid', 'Renamed'],
+      ['Made: token: MUSD is no function', { token: 'MUSD' }, ...both],
+      ['Made: token: of(uint256 pool) has parameters', { token: 'of(uint256 pool)' }, ...both],
+      ['Made: token: "" is no symbol', { token: { symbol: '', decimals: 18 } }, ...both],
+      ['Made: token: 256 are no decimals', { token: { symbol: 'BTC', decimals: 256 } }, ...both],
       ...(
         [
           [
@@ -249,19 +244,14 @@ describe('an adapter', () => {
             { balance: 'of(address pool, address account)' },
             'Made: balance: of(address pool, address account) does not take pool, account',
           ],
+          [{ balance: 'of(address)' }, 'Made: balance: of(address) has the parameter'],
           [{ balance: 'of(bytes16 pool)' }, 'Made: balance: of(bytes16 pool) has no parameter account'],
           [
             { balance: 'of(address account) returns (bool value)' },
             'must return one uint that is called value',
           ],
         ] as const
-      ).map(([views, message]) => [message, { views }, 'Paid', 'Renamed'] as (typeof refused)[number]),
-      [
-        'Made: balance: of(address) has the parameter',
-        { views: { balance: 'of(address)' } },
-        'Paid',
-        'Renamed',
-      ],
+      ).map(([views, message]) => [message, { views }, ...both] as (typeof refused)[number]),
     ];
     for (const [message, ...given] of refused) expect(() => adapterOf(made(...given))).toThrow(message);
     const again = made({}, 'Paid', 'Renamed');

@@ -212,6 +212,16 @@ describe('Rpc', () => {
     expect(retries).toHaveLength(4);
   });
 
+  it('says which endpoint does not answer, and why, but not its key', async () => {
+    const gone = await new RpcNode(() => undefined).start();
+    const unknown = { ...endpoint(`${gone.url}/v2/a-key-of-a-provider`), name: 'a node' };
+    await gone.stop();
+    const impatient = new Rpc(unknown, undefined, { ...TIMES, patienceMs: 0 });
+    const error: unknown = await impatient.call('eth_chainId').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(RpcUnavailable);
+    expect((error as Error).message).toBe('a node: fetch failed: ECONNREFUSED');
+  });
+
   const busy =
     (status: number, seconds: string): Reply =>
     (response) =>

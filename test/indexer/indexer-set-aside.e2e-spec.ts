@@ -201,11 +201,15 @@ describe('expiry', () => {
     (await of.column('SELECT status FROM transactions WHERE id = $1', [ANNOUNCED]))[0];
   let written: Written;
   afterEach(() => written.stop());
+  async function begin(confirmations = 0): Promise<PaperChain> {
+    const chain = new PaperChain();
+    written = await new Written().start(chain, confirmations);
+    await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
+    return chain;
+  }
 
   it('is undone by a reorganisation that takes its block away', async () => {
-    const chain = new PaperChain();
-    written = await new Written().start(chain);
-    await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
+    const chain = await begin();
     const early = chain.add();
     const late = chain.fork(1);
     late.add([], 2 * TTL);
@@ -224,9 +228,7 @@ describe('expiry', () => {
   });
 
   it('comes back when a late deposit that had confirmed it is undone', async () => {
-    const chain = new PaperChain();
-    written = await new Written().start(chain);
-    await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
+    const chain = await begin();
     const late = chain.add([], 2 * TTL);
     await written.apply(chain);
     expect(await statusOf(written)).toBe('EXPIRED');
@@ -238,9 +240,7 @@ describe('expiry', () => {
   });
 
   it('goes by the last block in effect: a deposit that was mined in time is never shown expired', async () => {
-    const chain = new PaperChain();
-    written = await new Written().start(chain, 10);
-    await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
+    const chain = await begin(10);
     chain.add([deposit(10n)], TTL - 1);
     const seen = new Set<string>();
     for (let i = 0; i < 12; i += 1) {

@@ -156,20 +156,13 @@ describe('a transaction that says whose pool it is must be right', () => {
   const insert = `INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, created_at)
     VALUES ($1, $2, $3, $4, 'DEPOSIT', 'PENDING', $5, 5, now())`;
   it.each([
-    ['another owner', () => [poolId, other.user.id, true, other.address], 'transactions_pool_id_fkey'],
-    ['an unknown owner', () => [poolId, uuidv7(), false, other.address], 'transactions_pool_id_fkey'],
-    ['an unknown pool', () => [uuidv7(), owner.user.id, true, owner.address], 'transactions_pool_id_fkey'],
-    [
-      'an outsider as the owner',
-      () => [poolId, owner.user.id, true, other.address],
-      'transactions_by_owner_check',
-    ],
-    [
-      'the owner as an outsider',
-      () => [poolId, owner.user.id, false, owner.address],
-      'transactions_by_owner_check',
-    ],
-  ])('%s', async (_what, values, constraint) => {
+    ['another owner', () => [poolId, other.user.id, true, other.address], 'pool_id_fkey'],
+    ['an unknown owner', () => [poolId, uuidv7(), false, other.address], 'pool_id_fkey'],
+    ['an unknown pool', () => [uuidv7(), owner.user.id, true, owner.address], 'pool_id_fkey'],
+    ['an outsider as the owner', () => [poolId, owner.user.id, true, other.address], 'by_owner_check'],
+    ['the owner as an outsider', () => [poolId, owner.user.id, false, owner.address], 'by_owner_check'],
+  ])('%s', async (_what, values, name) => {
+    const constraint = `transactions_${name}`;
     await expect(app.sql(insert, [uuidv7(), ...values()])).rejects.toMatchObject({ constraint });
   });
 

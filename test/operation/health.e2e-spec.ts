@@ -131,21 +131,14 @@ describe('without the database', () => {
     async (failure) => {
       proxy[failure]();
       Object.assign(limits, QUICK);
+      const creation = { method: 'POST', url: '/pools', body: { type: 'lottery', initialDeposit: TEN } };
       const requests = [
-        { url: `/api/pools/${poolId}` },
-        { url: `/pools/${poolId}/yield` },
-        { url: `/transactions/0x${'1'.repeat(64)}` },
-        ...'/pools /transactions /analytics/pools /analytics/user /lottery/current /lottery/winners'
-          .split(' ')
+        ...`/api/pools/${poolId} /pools/${poolId}/yield /transactions/0x${'1'.repeat(64)} /pools /transactions
+          /analytics/pools /analytics/user /lottery/current /lottery/winners /auth/me /auth/nonce`
+          .split(/\s+/)
           .map((url) => ({ url })),
-        ...'/auth/me /auth/nonce'.split(' ').map((url) => ({ url })),
-        { method: 'POST', url: '/pools', body: { type: 'lottery', initialDeposit: TEN } },
-        {
-          method: 'POST',
-          url: '/pools',
-          body: { type: 'lottery', initialDeposit: TEN },
-          headers: { 'idempotency-key': 'k' },
-        },
+        creation,
+        { ...creation, headers: { 'idempotency-key': 'k' } },
       ];
       // All at once, and more than the pool has connections: the wait for one counts too.
       const ask = (): Promise<unknown> =>

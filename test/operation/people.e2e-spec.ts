@@ -342,6 +342,12 @@ describe('DELETE /users/me', () => {
     for (const table of ['chain_contracts', 'chain_cursor']) await app.sql(`DELETE FROM ${table}`);
   });
 
+  /** Adds rows of somebody, with these numbers. */
+  const into = (table: string) => (who: SignedIn, from: number, to: number) =>
+    app.sql(`INSERT INTO ${table} SELECT $1, n, now() FROM generate_series($2::integer, $3) n`, [
+      ...[who.user.id, from, to],
+    ]);
+
   it('has rows of modules that outlive a user name nobody, in steps, but for those from after a new sign-in', async () => {
     await app.sql(`
       CREATE TABLE reviews (
@@ -349,12 +355,7 @@ describe('DELETE /users/me', () => {
       );
       ALTER TABLE reviews OWNER TO savings`);
     const { user, other } = await somebody();
-    const fill = (who: SignedIn, from: number, to: number) =>
-      app.sql('INSERT INTO reviews SELECT n, $1, now() FROM generate_series($2::integer, $3) n', [
-        who.user.id,
-        from,
-        to,
-      ]);
+    const fill = into('reviews (writer, id, created_at)');
     await fill(user, 1, 45);
     await fill(other, 46, 50);
     const goOn = held();
@@ -389,12 +390,7 @@ describe('DELETE /users/me', () => {
       ALTER TABLE shelves_high OWNER TO savings`);
     const { user, other } = await somebody();
     const without = await app.signIn();
-    const fill = (who: SignedIn, from: number, to: number) =>
-      app.sql('INSERT INTO shelves SELECT $1, n, now() FROM generate_series($2::integer, $3) n', [
-        who.user.id,
-        from,
-        to,
-      ]);
+    const fill = into('shelves');
     // Rows of both at the same places of two partitions.
     await fill(other, 1, 3);
     await fill(user, 1, 45);

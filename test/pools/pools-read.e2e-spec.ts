@@ -11,6 +11,11 @@ beforeAll(async () => {
   [owner, member, stranger] = [await app.signIn(), await app.signIn(), await app.signIn()];
 });
 
+/** The first deposit of a new pool, as a list shows it. */
+const announced = (id: string, { createdAt }: { createdAt?: unknown }, { address }: SignedIn): object => ({
+  ...{ id, createdAt, from: address },
+  ...{ type: 'DEPOSIT', amount: TEN, txHash: null, status: 'PENDING', submitted: null },
+});
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
 
 describe('the list', () => {
@@ -30,18 +35,7 @@ describe('the list', () => {
       autoCompound: false,
       lastUpdate: own.createdAt,
       members: 0,
-      recentTransactions: [
-        {
-          id: depositId,
-          type: 'DEPOSIT',
-          amount: TEN,
-          txHash: null,
-          status: 'PENDING',
-          submitted: null,
-          createdAt: own.createdAt,
-          from: a.address,
-        },
-      ],
+      recentTransactions: [announced(depositId, own, a)],
     });
     expect(data[0]).toMatchObject({ contractAddress: CONTRACTS.lottery, members: 1 });
   });
@@ -183,18 +177,7 @@ describe('the detail', () => {
         lastUpdate: pool.createdAt,
         owner: { id: owner.user.id, address: owner.address },
         memberAddresses: [member.address],
-        transactions: [
-          {
-            id: depositId,
-            type: 'DEPOSIT',
-            amount: TEN,
-            txHash: null,
-            status: 'PENDING',
-            submitted: null,
-            createdAt: pool.createdAt,
-            from: owner.address,
-          },
-        ],
+        transactions: [announced(depositId, pool, owner)],
       },
     });
     expect((await app.get(`/pools/${pool.id}`, member)).body).toEqual(body);

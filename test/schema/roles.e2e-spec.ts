@@ -59,18 +59,12 @@ const CHAIN = [
   ...changing('lottery_draws', 'prize'),
   ...changing('circles', 'state'),
 ];
-const TOTALS = ['pool_totals', 'owner_totals', 'account_days', 'member_counts'].flatMap((table) =>
-  changing(
-    table,
-    table === 'pool_totals'
-      ? 'pools'
-      : table === 'account_days'
-        ? 'pending'
-        : table === 'owner_totals'
-          ? 'pools'
-          : 'count',
-  ),
-);
+const TOTALS = [
+  ...changing('pool_totals', 'pools'),
+  ...changing('owner_totals', 'pools'),
+  ...changing('account_days', 'pending'),
+  ...changing('member_counts', 'count'),
+];
 const EVENTS = [
   'INSERT INTO outbox (count, items) VALUES (1, $$[]$$)',
   'INSERT INTO outbox_staged SELECT * FROM outbox_staged',

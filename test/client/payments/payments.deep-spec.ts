@@ -185,10 +185,7 @@ it('says which call the contract reverted', async () => {
   };
   await expect(
     client.pay({ kind: 'withdraw', pool: id, amount: 7n }, { wallet: slow }),
-  ).rejects.toMatchObject({
-    code: 'transaction_reverted',
-    call: 'withdraw',
-  });
+  ).rejects.toMatchObject({ code: 'transaction_reverted', call: 'withdraw' });
 });
 
 describe('confirmed', () => {
@@ -230,9 +227,7 @@ describe('a wallet on another chain', () => {
     const { id } = await newPool();
     const other = elsewhere();
     other.answers.wallet_switchEthereumChain = answer;
-    await expect(
-      client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
-    ).rejects.toMatchObject({
+    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
       code: 'wrong_chain',
       expected: 31337,
       actual: OTHER_CHAIN,
@@ -268,9 +263,7 @@ describe('a wallet on another chain', () => {
     const other = elsewhere();
     other.answers.wallet_switchEthereumChain = () => Promise.reject(unknown);
     other.answers.wallet_addEthereumChain = () => Promise.reject(REJECTED);
-    await expect(
-      client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
-    ).rejects.toMatchObject({
+    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
       code: 'wrong_chain',
     });
     expect(other.sent).toBe(0);
@@ -282,9 +275,7 @@ describe('a wallet with another account', () => {
     const { id } = await newPool();
     const stranger = await bench.funded(6);
     for (const other of [new BrowserWallet([stranger]), stranger])
-      await expect(
-        client.pay({ kind: 'deposit', pool: id, amount: 1n }, { wallet: other }),
-      ).rejects.toMatchObject({
+      await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
         code: 'account_mismatch',
         expected: chain.account.address,
         actual: stranger.account.address,
@@ -303,9 +294,7 @@ describe('a wallet with another account', () => {
     const stranger = await bench.funded(6);
     const changing = new BrowserWallet([chain]).without('eth_signTypedData_v4');
     const onMined = (): void => void (changing.accounts = [stranger]);
-    await expect(
-      client.pay({ kind: 'deposit', pool: id, amount: 2n }, { wallet: changing, onMined }),
-    ).rejects.toMatchObject({
+    await expect(client.pay(id, { amount: 2n, wallet: changing, onMined })).rejects.toMatchObject({
       code: 'account_mismatch',
     });
     expect(changing.sent).toBe(1);

@@ -4,7 +4,28 @@ import { IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-vali
 import { ADDRESS, AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { toInteger } from '#platform/answers/pagination';
 import { IsPositiveAmount } from '#ledger/chain/amounts';
-import { CALL_NAMES, CallName } from './contract-calls';
+
+const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
+export type DrawCall = (typeof DRAW_CALLS)[number];
+
+const CALL_NAMES = [
+  'approve',
+  'deposit',
+  'withdraw',
+  'claimYield',
+  'startCompounding',
+  'stopCompounding',
+  'buyTickets',
+  ...DRAW_CALLS,
+  'openCircle',
+  'join',
+  'contribute',
+  'claimPayout',
+  'claimRefund',
+  'endRound',
+  'cancelCircle',
+] as const;
+export type CallName = (typeof CALL_NAMES)[number];
 
 export class DepositCallsQuery {
   @ApiPropertyOptional({

@@ -8,7 +8,7 @@ import { knownForm } from '#platform/errors/readable';
 import { NATIVE_COIN, type OwnCall } from '#ledger/adapters/pool-contract';
 import { lotteryPoolAbi, savingsPoolAbi } from '#ledger/chain/contract.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { ContractCalls, DepositCallsQuery, DrawCallsQuery } from './calls.dto';
+import type { ContractCalls, DepositCallsQuery, DrawCall, DrawCallsQuery } from './calls.dto';
 import {
   type ChainRow,
   DRAW_OF_CALL,
@@ -18,7 +18,6 @@ import {
   type PoolToPay,
 } from './calls.sql';
 import {
-  type DrawCall,
   type EncodedCall,
   amountDue,
   approve,

@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import { type DrawStatus, type TransactionStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 import {
@@ -13,11 +14,26 @@ import {
   shareYieldOf,
   tokenOf,
 } from '#ledger/chain/chain.sql';
+import type { OwnCalls, PoolsBy } from '#ledger/adapters/pool-contract';
 import { DUE_TO_MOVE_ON, OPEN_DRAW, REFUNDABLE } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { isPaying, submitted } from '#features/pools/unpaid.sql';
 import { ACCRUED, CLAIMABLE } from '#extensions/positions/positions.sql';
-import type { OwnContract } from './own-calls';
+
+/** A contract that is not one of the reference contracts, and a pool there. */
+export interface OwnContract {
+  /** What its adapter says. */
+  calls: OwnCalls;
+  poolsBy: PoolsBy;
+  /** Of the pool. */
+  owner: Address;
+  /** Of the pool, once the contract has emitted it; for contracts that number their pools. */
+  number: string | null;
+  /** Whether its payments are this pool's: it is the one that the contract is, or the account's there. */
+  isInPlace: boolean;
+  /** The last one that the ledger has read. */
+  block: number;
+}
 
 /** Both are null until an indexer has read them from the chain. The token is the contract's. */
 export interface ChainRow {

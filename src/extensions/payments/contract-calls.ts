@@ -12,30 +12,8 @@ import { forbidden, namedError, notFound } from '#platform/errors/errors';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { ContractCalls } from './calls.dto';
+import type { CallName, ContractCalls } from './calls.dto';
 import type { ChainRow, DepositRow } from './calls.sql';
-
-const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
-export type DrawCall = (typeof DRAW_CALLS)[number];
-
-export const CALL_NAMES = [
-  'approve',
-  'deposit',
-  'withdraw',
-  'claimYield',
-  'startCompounding',
-  'stopCompounding',
-  'buyTickets',
-  ...DRAW_CALLS,
-  'openCircle',
-  'join',
-  'contribute',
-  'claimPayout',
-  'claimRefund',
-  'endRound',
-  'cancelCircle',
-] as const;
-export type CallName = (typeof CALL_NAMES)[number];
 
 /** What a wallet sends, without the chain id: the same on every chain. */
 export interface EncodedCall {

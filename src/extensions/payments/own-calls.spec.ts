@@ -2,7 +2,8 @@ import { ExamplesModule } from '#ledger/adapters/examples/examples.module';
 import { type OwnCall, POOL_CONTRACT, type PoolContractOptions } from '#ledger/adapters/pool-contract';
 import { ReferenceModule } from '#ledger/adapters/reference/reference-pool';
 import { VaultsModule } from '#ledger/adapters/vaults/vault';
-import { type OwnContract, ownCall } from './own-calls';
+import type { OwnContract } from './calls.sql';
+import { ownCall } from './own-calls';
 
 const [OWNER, MEMBER, CONTRACT] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}` as const);
 const POOL = '019b7a3c-0000-7000-8000-000000000001';

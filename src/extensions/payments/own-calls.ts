@@ -2,23 +2,10 @@ import { type AbiFunction, type Address, type Hex, IntegerOutOfRangeError } from
 import { bytes16 } from '#values/bytes16';
 import { forbidden, namedError, validationFailed } from '#platform/errors/errors';
 import { type CallValues, encodeCall, readCall } from '#ledger/adapters/own-call';
-import type { OwnCall, OwnCalls, PoolsBy } from '#ledger/adapters/pool-contract';
-import type { CallName, EncodedCall } from './contract-calls';
-
-/** A contract that is not one of the reference contracts, and a pool there. */
-export interface OwnContract {
-  /** What its adapter says. */
-  calls: OwnCalls;
-  poolsBy: PoolsBy;
-  /** Of the pool. */
-  owner: Address;
-  /** Of the pool, once the contract has emitted it; for contracts that number their pools. */
-  number: string | null;
-  /** Whether its payments are this pool's: it is the one that the contract is, or the account's there. */
-  isInPlace: boolean;
-  /** The last one that the ledger has read. */
-  block: number;
-}
+import type { OwnCall } from '#ledger/adapters/pool-contract';
+import type { CallName } from './calls.dto';
+import type { OwnContract } from './calls.sql';
+import type { EncodedCall } from './contract-calls';
 
 const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdraw', claim: 'claimYield' };
 

@@ -4,10 +4,9 @@ import { TransactionDroppedError, TransactionRevertedError } from '../errors.js'
 import { guarded } from '../observable.js';
 import type { ContractCall } from '../types.js';
 import { wait } from '../wait.js';
-import { neverShownMs } from './track.js';
 import type { PaymentTrace } from './payment.js';
 import { depositOf } from './search.js';
-import type { Run } from './run.js';
+import { type Run, neverShownMs } from './run.js';
 import { isRejection, isUnknownBatch, refusesBatch } from './wallet-errors.js';
 
 /** The part of EIP-5792 that is used. Not viem's: it throws for receipts that lack what is not needed here. */

@@ -136,6 +136,31 @@ describe('who catches up', () => {
     expect([namesOf(far), namesOf(again)]).toEqual([['reload', 'new'], ['newer']]);
   });
 
+  it('shares one reading with all who come back while it lasts, even if new events follow', async () => {
+    const place = await fresh.here();
+    await fill(app, 2, 1000);
+    await tell(app, pool, 'missed');
+    const go = fresh.hold('readers_of_pools');
+    const readers = [await fresh.follow(user, place)];
+    await until(() => fresh.callsOf('readers_of_pools').length === 1);
+    for (const who of [user, user, other]) readers.push(await fresh.follow(who, place));
+    const end = await fresh.here();
+    await tell(app, pool, 'new');
+    const reads = (): string[] =>
+      fresh
+        .callsOf('read_outbox')
+        .filter(({ values }) => !('failures' in values))
+        .map(({ values }) => cursorText(values));
+    await until(() => reads().at(-1)! > end);
+    expect(fresh.callsOf('readers_of_pools')).toHaveLength(1);
+    go();
+    await until(() => readers.every(({ events }) => events.length === 2));
+    expect(readers.map(namesOf)).toEqual(Array(4).fill(['missed', 'new']));
+    // One for what the first stream gets alone, and one for all that the four miss then.
+    expect(fresh.callsOf('readers_of_pools')).toHaveLength(2);
+    expect(reads().filter((cursor) => cursor === place)).toHaveLength(1);
+  });
+
   it('gets reload in the place of more than a stream may have waiting', async () => {
     const place = await fresh.here();
     await fill(app, 2, 1000, pool);

@@ -51,6 +51,8 @@ interface Recent {
 @Injectable()
 export class EventHub implements OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
+  /** Those that have yet to get what they missed. */
+  private readonly behind = new Set<EventStream>();
   private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   /** Undefined while there are no streams. */
   private recent?: Recent;
@@ -70,13 +72,19 @@ export class EventHub implements OnModuleDestroy {
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
     const last = lastEventId ? ResumePlace.parse(lastEventId) : undefined;
-    const { usable, near, present } = await this.look(last ?? new ResumePlace(BEGINNING));
+    const { usable, near, present } = await this.look(
+      last ?? new ResumePlace(BEGINNING),
+      last ? MOST_MISSED : 0,
+    );
     if (last && usable && near) return { place: last, present, isGap: false };
     return { place: new ResumePlace(parseCursor(present)!), present, isGap: Boolean(lastEventId) };
   }
 
-  private async look(place: ResumePlace): Promise<{ usable: boolean; near: boolean; present: string }> {
-    const row = await this.database.read(OPEN_STREAM, { ...place.parameters, most: MOST_MISSED });
+  private async look(
+    place: ResumePlace,
+    most = 0,
+  ): Promise<{ usable: boolean; near: boolean; present: string }> {
+    const row = await this.database.read(OPEN_STREAM, { ...place.parameters, most });
     const { usable, near, ...end } = row!;
     return { usable, near, present: cursorText({ ...end, position: Number(end.position) }) };
   }
@@ -168,43 +176,61 @@ export class EventHub implements OnModuleDestroy {
   /** Sends the stream what it has missed until it is where the live streams are; then it is one of them. */
   private async catchUp(stream: EventStream): Promise<void> {
     stream.live = false;
+    this.behind.add(stream);
+    // The call for the first one also serves those that come meanwhile.
+    if (this.behind.size > 1) return;
+    while (this.behind.size > 0) await this.serveBehind();
+  }
+
+  private async serveBehind(): Promise<void> {
+    const { behind, recent } = this;
+    for (const stream of behind) {
+      stream.live = !stream.isClosed && recent !== undefined && stream.cursor >= recent.cursor;
+      if (stream.live || stream.isClosed || !recent) behind.delete(stream);
+    }
+    const streams = [...behind];
+    if (!recent || streams.length === 0) return;
+    if (!this.sessions.isFresh) return pause(FRESH_POLL_MS);
     try {
-      while (!stream.isClosed && this.recent && !stream.live) await this.step(stream, this.recent);
+      await this.sendMissed(recent, streams);
     } catch {
-      // The client reconnects with the id of the last event that it got.
-      stream.close('database_failed');
+      // The clients reconnect with the id of the last event that they got.
+      for (const stream of streams) stream.close('database_failed');
     }
   }
 
-  private async step(stream: EventStream, recent: Recent): Promise<void> {
-    const { cursor } = recent;
-    if (stream.cursor >= cursor) return void (stream.live = true);
-    if (!this.sessions.isFresh) return pause(FRESH_POLL_MS);
-    const events = await this.missed(stream.cursor, recent);
-    const readers = await this.readersOf(events ?? [], [stream]);
-    if (this.recent !== recent || recent.cursor !== cursor || !this.sessions.isFresh) return;
+  /** Sends these streams what they have missed, with one query for all who may read it. */
+  private async sendMissed(recent: Recent, streams: EventStream[]): Promise<void> {
+    const [earliest] = streams.map(({ cursor }) => cursor).sort();
+    await this.readBack(recent, earliest);
+    const { start, cursor } = recent;
+    const events = recent.events.filter(({ id }) => id > earliest);
+    const readers = await this.readersOf(events, streams);
+    if (this.recent !== recent || !this.sessions.isFresh) return;
     this.sessions.sweep();
-    if (events) stream.send(new EventBatch(events, readers), cursor, MAX_BUFFERED);
-    else stream.reload(cursor);
+    const batch = new EventBatch(events, readers);
+    for (const [n, stream] of streams.entries()) {
+      if (n > 0 && n % STREAMS_PER_TURN === 0) await nextTurn();
+      if (this.recent !== recent) return;
+      if (stream.cursor < start) stream.reload(cursor);
+      else stream.send(batch, cursor, MAX_BUFFERED);
+    }
   }
 
-  /** @returns the events after a cursor; undefined if they are too many, or this version does not know all of them */
-  private async missed(after: string, recent: Recent): Promise<LedgerEvent[] | undefined> {
+  /** Adds the events after a cursor: none if they are too many, and none before an event of an unknown topic. */
+  private async readBack(recent: Recent, after: string): Promise<void> {
     const found: LedgerEvent[] = [];
     for (let last: string | undefined = after; last !== undefined && last < recent.start;) {
       const events = await this.read(last);
       found.push(...events);
-      if (found.length > MOST_MISSED + 2 * EVENTS) return undefined;
+      if (found.length > MOST_MISSED + 2 * EVENTS) return;
       last = events.at(-1)?.id;
     }
-    if (after < recent.start) {
-      const earlier = found.filter(({ id }) => id <= recent.start);
-      if (!earlier.every(isKnown)) return undefined;
-      recent.events.unshift(...earlier);
-      recent.start = after;
-    }
-    const missed = recent.events.filter(({ id }) => id > after);
-    return missed.length > MOST_MISSED ? undefined : missed;
+    if (after >= recent.start) return;
+    const earlier = found.filter(({ id }) => id <= recent.start);
+    const unknown = earlier.findLastIndex((event) => !isKnown(event));
+    recent.events.unshift(...earlier.slice(unknown + 1));
+    recent.start = unknown < 0 ? after : earlier[unknown].id;
   }
 
   private async read(after: string): Promise<LedgerEvent[]> {

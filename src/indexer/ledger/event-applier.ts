@@ -36,7 +36,7 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
   appeared: boolean;
 };
 
-/** The last event that is taken now of each pool of which `most` are, as it may have more. */
+/** The last event that is taken now of each pool of which `most` or more are, as it may have more. */
 function lastOfEach(earlier: Item[], most: number): Map<string, ChainEvent> {
   const counts = new Map<string, number>();
   const last = new Map<string, ChainEvent>();
@@ -44,7 +44,7 @@ function lastOfEach(earlier: Item[], most: number): Map<string, ChainEvent> {
     const pool = event.poolId!;
     const count = (counts.get(pool) ?? 0) + 1;
     counts.set(pool, count);
-    if (count === most) last.set(pool, event);
+    if (count >= most) last.set(pool, event);
   }
   return last;
 }
@@ -98,7 +98,7 @@ export class EventApplier {
     this.unfinished = [];
     if (appeared.length > 0) {
       const share = Math.max(1, Math.floor(MOST_APPEARED / appeared.length));
-      const earlier = await this.load(sql.LOAD_APPEARED, appeared, share);
+      const earlier = inChainOrder(await this.load(sql.LOAD_APPEARED, appeared, share));
       const last = lastOfEach(earlier, share);
       this.unfinished = [...last.keys()];
       items = inChainOrder([...items, ...earlier]);

@@ -132,13 +132,13 @@ export const RESTORE_POOLS = 'SELECT restore_pools($1::uuid[], $2::text[]) AS co
 export const LOAD_CONFIRMED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1`;
 /**
- * The first events of pools that were unknown until now, of each in the order of the chain. Parameters: pool ids, how many
- * of each.
+ * The first events of pools that were unknown until now, up to the end of a block: both events of a log take effect
+ * together. Parameters: pool ids, how many events of each, without the rest of the last block.
  */
 export const LOAD_APPEARED = `
   SELECT e.* FROM unnest($1::uuid[]) AS p(id) CROSS JOIN LATERAL (
     SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = p.id
-    ORDER BY block_number, log_index LIMIT $2) e`;
+    ORDER BY block_number FETCH FIRST ($2) ROWS WITH TIES) e`;
 
 /**
  * Finds unknown pools that have been created since, or were cancelled and are brought back by money. It looks at a

@@ -36,9 +36,29 @@ it.each([
   ['what is paid beyond what leaves it', [event('Withdrawn', 5, { remaining: '8' })], 10, ['0 Withdrawn 2', `${MAX_LOGS} YieldClaimed 3`]],
   ['all that is paid if more remains', [event('Withdrawn', 5, { remaining: '12' })], 10, ['0 YieldClaimed 5']],
   ['it with a claim of the same log', [event('Withdrawn', 15), event('YieldClaimed', 4, SECOND)], 10, ['0 Withdrawn 10', `${MAX_LOGS} YieldClaimed 9`]],
+  ['it with an earlier claim of the same log', [event('YieldClaimed', 4), event('Withdrawn', 15, SECOND)], 10, ['0 YieldClaimed 9', `${MAX_LOGS} Withdrawn 10`]],
 ])('counts as yield %s', (_, items, held, expected) => {
   expect(shown(splitOf(items, held))).toEqual(expected);
 }); // prettier-ignore
+
+it('keeps the fee of the claim to which it adds', () => {
+  const claim = event('YieldClaimed', 4, { ...SECOND, fee: '1' });
+  expect(splitOf([event('Withdrawn', 15), claim], 10)[1].event).toEqual({ ...claim.event, amount: '9' });
+});
+
+it.each([
+  ['a claim of another account', { account: `0x${'2'.repeat(40)}` }],
+  ['a claim in another pool', { poolId: 'b'.repeat(32) }],
+  ['an event of another kind', { kind: 'YieldAccrued', account: null }],
+] as const)('leaves a withdrawal as it is if its log has %s', (_, fields) => {
+  const first = event('Withdrawn', 15, { remaining: '8' });
+  const items = [first, event('YieldClaimed', 4, { ...SECOND, ...fields })];
+  // The position is empty then, whatever the event says remains.
+  const next = event('Withdrawn', 3, { logIndex: 1 });
+  expect(shown(splitOf([first, next, items[1]], 10))).toEqual([
+    ...['0 Withdrawn 15', '1 YieldClaimed 3', shown(items)[1]],
+  ]);
+});
 
 it.each([
   ['of what the position has', event('Withdrawn', 10)],

@@ -10,7 +10,9 @@ import { LOAD_POSITIONS } from './positions.sql';
 type OfAccount = ChainEvent & Record<'poolId' | 'account' | 'amount', string>;
 
 const keyOf = ({ poolId, account }: OfAccount): string => `${poolId} ${account}`;
-const placeOf = ({ blockNumber, logIndex }: ChainEvent): string => `${blockNumber} ${logIndex}`;
+type Place = Pick<ChainEvent, 'blockNumber' | 'logIndex'>;
+const placeOf = ({ blockNumber, logIndex }: Place): string => `${blockNumber} ${logIndex}`;
+const isOfSame = (a: ChainEvent, b: ChainEvent): boolean => a.poolId === b.poolId && a.account === b.account;
 
 /**
  * A deposit into a pool or a withdrawal, in effect, whose contract may pay out more than leaves the position. Contracts
@@ -30,6 +32,17 @@ function moves(event: ChainEvent, pools: Map<string, PoolState>, rules: Rules): 
   );
 }
 
+/** The place of the other event that its log may have. */
+const otherPlaceOf = ({ blockNumber, logIndex }: ChainEvent): Place => ({
+  blockNumber,
+  logIndex: logIndex < MAX_LOGS ? logIndex + MAX_LOGS : logIndex - MAX_LOGS,
+});
+
+/** Parameters: blocks and log indexes. */
+const FIND_STORED = `
+  SELECT block_number AS "blockNumber", log_index AS "logIndex" FROM chain_events
+  JOIN unnest($1::bigint[], $2::bigint[]) AS w(block_number, log_index) USING (block_number, log_index)`;
+
 /** As `splitGains` says, by the stored positions. */
 export async function withGains(
   client: Client,
@@ -37,55 +50,74 @@ export async function withGains(
   pools: Map<string, PoolState>,
   rules: Rules,
 ): Promise<{ items: Item[]; gains: number }> {
-  const paid = items.flatMap(({ event }) =>
-    event.kind === 'Withdrawn' && moves(event, pools, rules) ? event : [],
-  );
-  if (paid.length === 0) return { items, gains: 0 };
+  const paid = new Map<string, OfAccount>();
+  const others: Place[] = [];
+  for (const { event, before } of items) {
+    if (event.kind !== 'Withdrawn' || !moves(event, pools, rules)) continue;
+    paid.set(keyOf(event), event);
+    // Both events of a new log are among the items. Of a stored one, the other may have been applied before.
+    if (before) others.push(otherPlaceOf(event));
+  }
+  if (paid.size === 0) return { items, gains: 0 };
   const { rows } = await client.query<Record<'pool' | 'address' | 'balance', string>>({
     ...LOAD_POSITIONS,
-    values: columnsOf(new Map(paid.map((event) => [keyOf(event), event])).values(), 'poolId', 'account'),
+    values: columnsOf(paid.values(), 'poolId', 'account'),
   });
   const held = new Map(rows.map(({ pool, address, balance }) => [`${pool} ${address}`, BigInt(balance)]));
-  return splitGains(items, held, pools, rules);
+  const stored = await client.query<Place>(FIND_STORED, columnsOf(others, 'blockNumber', 'logIndex'));
+  return splitGains(items, held, pools, { ...rules, stored: new Set(stored.rows.map(placeOf)) });
 }
 
 /**
  * Splits withdrawals of more than has left their account's position: the rest is a claim of yield. It has the place of
- * the log's second event, or is added to the claim that is there. When the events take effect again after a
+ * the log's second event, or is added to the log's other event if that is a claim of the same account in the same pool.
+ * A log with any other event besides has no place for the claim. When the events take effect again after a
  * reorganisation, nothing is left to split.
  * @param items in chain order
  * @param held what accounts have in pools before, by both. It is changed in place
+ * @param rules with the places of events that are stored already
  */
 export function splitGains(
   items: Item[],
   held: Map<string, bigint>,
   pools: Map<string, PoolState>,
-  rules: Rules,
+  rules: Rules & { stored?: ReadonlySet<string> },
 ): { items: Item[]; gains: number } {
   const made = new Map(items.map((item) => [placeOf(item.event), item]));
   let gains = 0;
   for (const { event, before } of items) {
     if (!moves(event, pools, rules)) continue;
-    const balance = held.get(keyOf(event)) ?? 0n;
+    const key = keyOf(event);
+    const balance = held.get(key) ?? 0n;
     const amount = BigInt(event.amount);
+    if (event.kind === 'Deposited') {
+      held.set(key, balance + amount);
+      continue;
+    }
     const leaves = balance - BigInt(event.remaining ?? 0);
     const principal = amount < leaves ? amount : leaves > 0n ? leaves : 0n;
-    held.set(keyOf(event), event.kind === 'Deposited' ? balance + amount : balance - principal);
-    if (event.kind === 'Deposited' || principal === amount) continue;
     const claim: ChainEvent = { ...event, kind: 'YieldClaimed', ref: null, remaining: null };
-    const other = made.get(placeOf(second(claim)));
-    if (principal === 0n) made.set(placeOf(event), { event: claim, before });
-    // No log has a third event.
-    else if (event.logIndex >= MAX_LOGS || (other && other.event.kind !== 'YieldClaimed')) continue;
-    else {
-      const gain = amount - principal + BigInt(other?.event.amount ?? 0);
-      made.set(placeOf(event), { event: { ...event, amount: `${principal}` }, before });
-      made.set(placeOf(second(claim)), {
-        event: { ...second(claim), amount: `${gain}` },
-        before: other?.before,
-      });
+    const place = placeOf(otherPlaceOf(event));
+    const other = made.get(place);
+    const takesClaim = other
+      ? other.event.kind === 'YieldClaimed' && isOfSame(other.event, event)
+      : event.logIndex < MAX_LOGS && !rules.stored?.has(place);
+    if (principal === amount || (principal > 0n && !takesClaim)) {
+      held.set(key, amount < balance ? balance - amount : 0n);
+      continue;
     }
+    held.set(key, balance - principal);
     gains += 1;
+    if (principal === 0n) {
+      made.set(placeOf(event), { event: claim, before });
+      continue;
+    }
+    made.set(placeOf(event), { event: { ...event, amount: `${principal}` }, before });
+    const gain = amount - principal + BigInt(other?.event.amount ?? 0);
+    made.set(place, {
+      event: { ...(other?.event ?? second(claim)), amount: `${gain}` },
+      before: other?.before,
+    });
   }
   return { items: gains > 0 ? inChainOrder([...made.values()]) : items, gains };
 }

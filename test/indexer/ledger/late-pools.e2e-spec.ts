@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { EventApplier } from '#indexer/ledger/event-applier';
 import { TIE } from '#indexer/ledger/pool-names.sql';
+import { MAX_LOGS, MAX_PLACES } from '#indexer/reading/raw-chain';
 import { NO_FIELDS } from '../../support/chain/adapters';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';
 import { planOf, rowsRead } from '../../support/plans';
@@ -112,5 +113,42 @@ describe('a contract that is one pool, and was paid much before anybody made the
        WHERE p.contract_address = '${CONTRACT}'`,
     );
     expect(rows).toEqual([{ balance: '7', held: '7', deposits: all + 1, withdrawals: 1, setAside: '0' }]);
+  });
+
+  it('has both events of a log applied together, and a claim added only to one of the same pool', async () => {
+    const [pool, next] = ['2', '3'].map((n) => `00000000-0000-0000-0000-00000000000${n}`);
+    const paid = (block: number, logIndex: number, fields: string): string =>
+      `(${block}, ${logIndex}, '0x', to_timestamp(1800000000), '0x', '${OTHER}', ${block * MAX_PLACES + logIndex}, ${fields},
+        '${SAVER}', 'UNKNOWN_POOL', 'no such pool yet')`;
+    await admin.query(`
+      INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+        amount, account, outcome, reason)
+      SELECT 1, n, '0x', to_timestamp(1800000000), '0x', '${OTHER}', ${MAX_PLACES} + n, 'Deposited', '${pool}'::uuid, 1,
+        '${SAVER}', 'UNKNOWN_POOL', 'no such pool yet' FROM generate_series(1, ${STEP} - 1) n
+      UNION ALL VALUES ${[
+        paid(2, 1, `'Withdrawn', '${pool}'::uuid, ${STEP} + 5`),
+        paid(2, MAX_LOGS + 1, `'YieldClaimed', '${pool}'::uuid, 4`),
+        paid(3, 1, `'Deposited', '${pool}'::uuid, 1`),
+        paid(4, 1, `'Withdrawn', '${pool}'::uuid, 2`),
+        paid(4, MAX_LOGS + 1, `'YieldClaimed', '${next}'::uuid, 2`),
+        paid(5, 1, `'Withdrawn', '${pool}'::uuid, 3`),
+      ].join()};
+      UPDATE set_aside_counts SET count = count + ${STEP} + 5 WHERE outcome = 'UNKNOWN_POOL';
+      INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+      SELECT '${pool}', 'cooperative', id, '${OTHER}', now(), now() FROM users`);
+    applier = new EventApplier(client, new Set());
+    for (let i = 0; i < 2; i += 1) await apply();
+    const { rows } = await admin.query<{ shown: string }>(
+      `SELECT concat_ws(' ', block_number, log_index, kind, amount, outcome) AS shown FROM chain_events
+       WHERE contract = '${OTHER}' AND block_number BETWEEN 2 AND 5 ORDER BY block_number, log_index`,
+    );
+    expect(rows.map(({ shown }) => shown)).toEqual([
+      `2 1 Withdrawn ${STEP - 1} APPLIED`,
+      `2 ${MAX_LOGS + 1} YieldClaimed 10 APPLIED`,
+      '3 1 Deposited 1 APPLIED',
+      '4 1 Withdrawn 2 OVERDRAW',
+      `4 ${MAX_LOGS + 1} YieldClaimed 2 UNKNOWN_POOL`,
+      '5 1 YieldClaimed 3 APPLIED',
+    ]);
   });
 });

@@ -6,7 +6,7 @@ import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { type Applied, EventWriter } from '#indexer/ledger/event-writer';
 import type { Kind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { Block } from '#indexer/reading/raw-chain';
+import { type Block, MAX_PLACES } from '#indexer/reading/raw-chain';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
 import { NO_FIELDS } from './adapters';
@@ -31,13 +31,16 @@ export interface PaperBlock extends Block {
 const word = (...parts: (string | number)[]): string =>
   `0x${Buffer.from(parts.join(' ')).toString('hex').slice(-64).padStart(64, '0')}`;
 
-export type Sketch = { kind: Kind } & Partial<ChainEvent>;
+export type Sketch = { kind: Kind; second?: Sketch } & Partial<Omit<ChainEvent, 'second'>>;
 
 /** Blocks as the reading side hands them over, without a node: any event, any fork. */
 export class PaperChain {
   readonly blocks: PaperBlock[];
 
-  constructor(blocks?: PaperBlock[]) {
+  constructor(
+    blocks?: PaperBlock[],
+    readonly isNumbered = true,
+  ) {
     this.blocks = blocks ?? [
       { number: 0, hash: word('genesis'), parentHash: word('none'), time: GENESIS, events: [] },
     ];
@@ -49,10 +52,10 @@ export class PaperChain {
 
   /** Another chain that has the blocks up to `number` in common. */
   fork(number: number): PaperChain {
-    return new PaperChain(this.blocks.slice(0, number + 1));
+    return new PaperChain(this.blocks.slice(0, number + 1), this.isNumbered);
   }
 
-  /** Adds a block `seconds` after the last, with these events, numbered by contract. */
+  /** Adds a block `seconds` after the last, with these events, numbered by contract if it numbers them. */
   add(sketches: Sketch[] = [], seconds = 12, salt = 0): PaperBlock {
     const { number, hash: parentHash, time } = this.head;
     const block = {
@@ -64,20 +67,20 @@ export class PaperChain {
     const counts = new Map<string, number>();
     for (const { events } of this.blocks)
       for (const { contract } of events) counts.set(contract, (counts.get(contract) ?? 0) + 1);
-    const events = sketches.map((sketch, i): ChainEvent => {
+    const events = sketches.map(({ second, ...sketch }, i): ChainEvent => {
       const contract = sketch.contract ?? POOLS_CONTRACT;
       counts.set(contract, (counts.get(contract) ?? 0) + 1);
-      return {
+      const event = {
         blockNumber: block.number,
         logIndex: i,
         blockHash: block.hash,
         time: block.time,
         txHash: word('tx', salt, block.number, i),
         contract,
-        seq: counts.get(contract)!,
+        seq: this.isNumbered ? counts.get(contract)! : block.number * MAX_PLACES + i,
         ...NO_FIELDS,
-        ...sketch,
       };
+      return { ...event, ...sketch, ...(second && { second: { ...event, ...second } as ChainEvent }) };
     });
     this.blocks.push({ ...block, events });
     return this.head;
@@ -244,7 +247,7 @@ export class Written {
       pools: `SELECT id, balance, pending_balance, total_yield, claimed_yield, apr_bps, deposit_count,
         withdrawal_count, claim_count FROM pools ORDER BY id`,
       accruals: 'SELECT * FROM yield_accruals ORDER BY block_number, log_index',
-      events: `SELECT block_number, log_index, outcome, reason, transaction_id FROM chain_events
+      events: `SELECT block_number, log_index, outcome, reason, transaction_id, kind, amount FROM chain_events
         ORDER BY block_number, log_index`,
       draws: 'SELECT * FROM lottery_draws ORDER BY contract, draw_id',
       tickets: 'SELECT * FROM lottery_tickets ORDER BY contract, draw_id, account',

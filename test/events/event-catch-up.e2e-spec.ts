@@ -10,7 +10,7 @@ let user: SignedIn;
 let other: SignedIn;
 let pool: string;
 const fresh = new SecondProcess(app, () => other);
-/** So that nothing is read again because a busy machine tells late which sessions have ended. */
+/** So that nothing is read again because a busy machine learns late which sessions have ended. */
 beforeEach(() => void jest.spyOn(Sessions.prototype, 'isFresh', 'get').mockReturnValue(true));
 
 beforeAll(async () => {
@@ -161,7 +161,7 @@ describe('who catches up', () => {
     expect(reads().filter((cursor) => cursor === place)).toHaveLength(1);
   });
 
-  it('gets reload in the place of more than a stream may have waiting', async () => {
+  it('gets reload instead of more than a stream may buffer', async () => {
     const place = await fresh.here();
     await fill(app, 2, 1000, pool);
     const reader = await fresh.follow(user, place);
@@ -171,14 +171,26 @@ describe('who catches up', () => {
     expect(namesOf(reader)).toEqual(['reload', 'new']);
   });
 
-  it('gets reload if this version does not know an event', async () => {
+  it('gets reload if this version does not know an event, unlike those who come from after it', async () => {
     const place = await fresh.here();
     await app.sql(`INSERT INTO outbox (count, items) VALUES (1, '[{"topic": "goal.reached"}]')`);
+    const after = await fresh.here();
     await tell(app, pool, 'missed');
     const live = await fresh.follow(other);
-    const reader = await fresh.follow(user, place);
+    const go = fresh.hold('readers_of_pools');
+    const first = await fresh.follow(user, after);
+    await until(() => fresh.callsOf('readers_of_pools').length > 0);
+    // These two are served together.
+    const [reader, second] = [await fresh.follow(user, place), await fresh.follow(user, after)];
+    go();
+    await until(() => [first, reader, second].every(({ events }) => events.length > 0));
     await tell(app, pool, 'new');
-    await until(() => reader.events.length === 2 && live.events.length === 1);
-    expect(namesOf(reader)).toEqual(['reload', 'new']);
+    await until(() => [first, reader, second].every(({ events }) => events.length === 2));
+    expect([reader, first, second, live].map(namesOf)).toEqual([
+      ['reload', 'new'],
+      ['missed', 'new'],
+      ['missed', 'new'],
+      ['new'],
+    ]);
   });
 });

@@ -5,7 +5,7 @@ import { audienceOf } from './readers.sql';
 /** By pool: which of the listening addresses may read its events. */
 export type Readers = Map<string, Set<string>>;
 
-/** Events as they are sent: each is written out once, whatever number of streams gets it. */
+/** Events as they are sent: each is written out once, however many streams get it. */
 const texts = new WeakMap<LedgerEvent, string>();
 
 function textOf(event: LedgerEvent): string {
@@ -16,7 +16,7 @@ function textOf(event: LedgerEvent): string {
   return text;
 }
 
-/** Events that were read together, by who may read them, so that a stream costs as much as it has events to get. */
+/** Events that were read together, grouped by their readers, so that a stream costs only as much as the events it gets. */
 export class EventBatch {
   private readonly forAll: LedgerEvent[] = [];
   private readonly byAddress = new Map<string, LedgerEvent[]>();

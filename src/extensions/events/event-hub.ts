@@ -36,7 +36,7 @@ export interface Opening {
   isGap: boolean;
 }
 
-/** What this process has read: the events after `start`, all of which live streams have had, up to `cursor`. */
+/** The events that this process has read and kept, from `start` to `cursor`. Live streams have had all of them. */
 interface Recent {
   start: string;
   events: LedgerEvent[];
@@ -45,8 +45,8 @@ interface Recent {
 
 /**
  * Hands the events of the outbox to all streams of this process. Each event is read once, and one query finds for all
- * streams who may read it. A stream that starts further back first gets what it missed from the same events; only if
- * they begin too late are more read, for all that come back after it.
+ * streams who may read it. A stream that starts further back first gets what it missed from the events that were kept.
+ * If they do not reach back far enough, earlier ones are read, once for all streams that come back.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {

@@ -34,7 +34,7 @@ export const REMOVE_EXPIRED_TICKETS = removeExpired('event_tickets', 'expires_at
 /**
  * The present, whether the given cursor is one from which a stream can go on, and whether no more than `most` events
  * follow it. A stream cannot go on:
- * - if events after the cursor are kept no more
+ * - if events after the cursor are no longer kept
  * - from before a restore, which may have taken back what the client has seen
  * - ahead of all that can be read: it is forged, or what the client has seen was lost in a failover
  * - if one of the rows that it says were seen is not there: it was lost in a failover

@@ -13,7 +13,7 @@ export const isKnown = (event: LedgerEvent): boolean => Object.hasOwn(AUDIENCES,
 
 export function audienceOf(event: LedgerEvent): Audience {
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
-  // An event that takes back another has the readers of that one, so a second time it has none.
+  // A reversal has the audience of what it reverts. One of another reversal has none, nor has an unknown topic.
   const kind = isKnown(event) ? AUDIENCES[subjectOf(event)] : 'reverted';
   return {
     isForAll: kind === 'all',

@@ -150,7 +150,7 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
     RETURNING w.status`,
 );
 
-/** A webhook that is DISABLED gets nothing more: some of what waits for it becomes FAILED. */
+/** Some of the deliveries that wait for DISABLED webhooks become FAILED. */
 export const FAIL_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(
   'fail_webhook_deliveries',
   { after: 'text', batch: 'integer' },

@@ -34,7 +34,7 @@ export interface Turn<W extends Waiting> {
   slots: number;
 }
 
-/** Challenges in a minute that one user can have sent, and that one host gets, without being answered. */
+/** Unanswered challenges that are sent for one user, or to one host, in a minute at most. */
 const CHALLENGES_A_MINUTE = 10;
 const MINUTE_MS = 60_000;
 /** Turns that are remembered. */

@@ -30,7 +30,7 @@ const LEASE_SECONDS = 30;
 const SLOW_MS = 2000;
 /** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
-/** After a look that found as many, the next one waits this many times its duration, but at most so long. */
+/** After a look that finds `CROWD` webhooks, the sender rests for `CROWD_RESTS` times its duration, a second at most. */
 const CROWD = 500;
 const CROWD_RESTS = 4;
 const MOST_REST_MS = 1000;

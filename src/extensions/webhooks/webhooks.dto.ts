@@ -16,7 +16,7 @@ import { RELOAD, TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export const WEBHOOK_STATUSES = ['UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
-/** Sent without the content of an event: that some were left out, and what its owner asked for as a test. */
+/** Sent without the content of an event: some events were left out, or the owner asked for a test. */
 export const NOTICES = [RELOAD, 'test'] as const;
 export type DeliveryTopic = Topic | 'test';
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -51,7 +51,7 @@ export class ConsumerMetrics {
   ) {}
 }
 
-/** What the handler failed with, and the place behind that. */
+/** The events that the handler failed with, the cursor after them, and the error. */
 interface Failure {
   events: LedgerEvent[];
   end: OutboxCursor;
@@ -71,7 +71,7 @@ export class Delivery {
   private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
   private heldSince = 0;
   private lost = false;
-  /** Seconds until the consumer is taken again. */
+  /** Seconds during which no process may take the consumer. */
   private wait = 0;
   private failingSeconds = 0;
   private failed?: Failure;
@@ -126,7 +126,7 @@ export class Delivery {
       if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
       holding.start();
       const more = await (askedAgain ? this.handleAgain() : this.handleRows());
-      // Before an event is passed, so that only what stores it passes it.
+      // Before `fail` moves past an event: an extension would store that before the event is set aside.
       await holding.stop();
       if (this.failed) await this.fail(this.failed);
       await this.move(0, this.wait);

@@ -67,8 +67,8 @@ class Connections {
   private readonly open = new Map<Socket, string | undefined>();
   /** By client, in the order in which they became idle. */
   private readonly idle = new Map<string, Set<Socket>>();
-  /** Those that have sent a request. */
-  private readonly used = new WeakSet<Socket>();
+  /** The latest answer on each connection that has sent a request. */
+  private readonly answers = new Map<Socket, ServerResponse>();
   private readonly closeNow: () => void;
   private closing = false;
 
@@ -84,19 +84,24 @@ class Connections {
       socket.once('close', () => {
         this.wake(socket);
         this.open.delete(socket);
+        this.answers.delete(socket);
       });
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       this.wake(socket);
-      this.used.add(socket);
+      // Clients may send requests before they have the answers to others.
+      const before = this.answers.get(socket);
+      if (this.closing && before) before.shouldKeepAlive = true;
+      this.answers.set(socket, response);
       response.once('close', () => this.rest(socket));
       if (this.closing) response.shouldKeepAlive = false;
     });
   }
 
-  /** From now on the answer to a request says that it is the last of its connection (RFC 9112, 9.6). */
+  /** From now on the last answer of each connection says that it is the last (RFC 9112, 9.6). */
   announceClose(): void {
     this.closing = true;
+    for (const answer of this.answers.values()) answer.shouldKeepAlive = false;
   }
 
   private rest(socket: Socket): void {
@@ -106,7 +111,7 @@ class Connections {
     this.idle.set(client, idle.add(socket));
     if (idle.size <= MAX_IDLE) return;
     const [oldest] = idle;
-    const surplus = [...idle].find((each) => !this.used.has(each)) ?? oldest;
+    const surplus = [...idle].find((each) => !this.answers.has(each)) ?? oldest;
     this.wake(surplus);
     surplus.destroy();
   }

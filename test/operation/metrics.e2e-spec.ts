@@ -101,6 +101,11 @@ describe('the text', () => {
     expect(made).toBeLessThanOrEqual(allowed);
     expect(made).toBeLessThan(500);
   });
+
+  it('is sent whatever query monitors add to the path', async () => {
+    for (const query of ['?x=1', '?_=1&target=a&target=b', '?x[y]=1', '?%zz'])
+      expect([query, (await app.get(`/metrics${query}`)).status]).toEqual([query, 200]);
+  });
 });
 
 describe('what was begun and has not ended', () => {

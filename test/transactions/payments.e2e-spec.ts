@@ -106,7 +106,8 @@ describe('calls', () => {
   it('pay nothing into a contract that is quarantined, and pay into one that catches up', async () => {
     const { id } = await newPool();
     const asked = { type: 'cooperative', initialDeposit: TEN };
-    const create = () => app.post('/pools', asked, saver);
+    const create = (key?: string) => app.post('/pools', asked, saver, key ? { 'idempotency-key': key } : {});
+    const first = await create('used-before');
     await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
       VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
     const { status, body, headers } = await calls(id, 'deposit?amount=7');
@@ -115,10 +116,13 @@ describe('calls', () => {
     const refused = await create();
     expect([refused.status, refused.body.code]).toEqual([503, 'chain_unknown']);
     expect(refused.headers['retry-after']).toBeDefined();
+    expect((await create('used-before')).body).toEqual(first.body);
+    expect((await create('refused-once')).status).toBe(503);
     const offered = async () => (await app.get('/config')).body.data.contractCalls[CONTRACTS.cooperative];
     expect(await offered()).toEqual(['withdraw', 'claim', 'compounding']);
     await app.sql(`UPDATE chain_contracts_apart SET state = 'catching_up'`);
     expect((await create()).status).toBe(201);
+    expect((await create('refused-once')).status).toBe(201);
     expect((await calls(id, 'deposit?amount=7')).status).toBe(200);
     await app.sql('DELETE FROM chain_contracts_apart');
   });

@@ -67,7 +67,7 @@ describe('commands of operators', () => {
     expect(record.result).toMatchObject({ isComplete: false });
   });
 
-  it('are made of migrate.js, except for a first migration, and one that finds none to run', async () => {
+  it('are recorded for migrate.js, except for the first migration and when there is none to run', async () => {
     const database = await emptyDatabase();
     try {
       for (const command of ['run', 'run', 'roles']) await run('migrate.ts', [command], database.url);

@@ -156,8 +156,8 @@ export class CallsService {
   }
 
   /**
-   * The pool, and what builds the call at a contract with calls of its own. Deposits are for its readers, all else also
-   * for everyone with money in it: people who have left, or paid in from outside.
+   * The pool, and what builds the call at a contract with calls of its own. Deposits are for its readers, other calls
+   * also for everyone with money in it: people who have left, or paid in from outside.
    */
   private async find(
     caller: AuthenticatedUser,

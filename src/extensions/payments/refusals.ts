@@ -26,7 +26,7 @@ const ERRORS: Abi = parseAbi([
   'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
 ]);
 
-/** Those of the contract's own, as its adapter has them. */
+/** Errors of the contract itself, from the ABI of its adapter. */
 const OWN_ERRORS = statement<{ contract: string }, { errors: Abi }>(
   'own_errors',
   { contract: 'text' },
@@ -94,7 +94,7 @@ async function has(
 
 interface Refused {
   call: EncodedCall;
-  /** What the node says of it. */
+  /** The revert data, as the node gives it. */
   data: unknown;
 }
 

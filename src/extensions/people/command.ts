@@ -51,13 +51,13 @@ async function exportAll(client: Client, address: string): Promise<object> {
   ]);
   const person: Person = { userId: known[0]?.id, address };
   let count = 0;
-  let place: string | undefined;
+  let after: string | undefined;
   do {
-    const page = await exportPage(person, place, ROWS, (statement, values) => run(client, statement, values));
+    const page = await exportPage(person, after, ROWS, (statement, values) => run(client, statement, values));
     count += page.rows.length;
     for (const row of page.rows) await new Promise((written) => process.stdout.write(`${row}\n`, written));
-    place = page.next ?? undefined;
-  } while (place);
+    after = page.next ?? undefined;
+  } while (after);
   return { rows: count };
 }
 

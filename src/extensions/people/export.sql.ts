@@ -1,7 +1,7 @@
 import { type TypedStatement, statement } from '#platform/postgres/statement';
 import { settingsOf } from '#features/pools/pool-settings.sql';
 
-interface From {
+interface PageQuery {
   /** The user's id, or the address, as `by` says. */
   who: string;
   /** The key of the row before. */
@@ -22,7 +22,7 @@ export interface Section {
   first: string[];
   /** Pattern of a key, its parts with spaces between them. */
   form: string;
-  statement: TypedStatement<From, Row>;
+  statement: TypedStatement<PageQuery, Row>;
 }
 
 /** By type of a column: what is before all its values, and their pattern. */
@@ -34,8 +34,8 @@ const KEYS = {
 } as const;
 type Key = Record<string, keyof typeof KEYS>;
 
-/** SQL: the rows behind the one before, in order. */
-const behind = (key: Key): string => {
+/** SQL: the rows after the previous one, in order. */
+const following = (key: Key): string => {
   const after = Object.values(key).map((type, i) => `(:after)[${i + 1}]::${type}`);
   return `(${Object.keys(key).join()}) > (${after.join()}) ORDER BY ${Object.keys(key).join()} LIMIT :limit`;
 };
@@ -48,14 +48,14 @@ const section = (kind: string, by: Section['by'], fields: string, rows: string, 
   form: Object.values(key)
     .map((type) => KEYS[type][1])
     .join(' '),
-  statement: statement<From, Row>(
+  statement: statement<PageQuery, Row>(
     `export_${kind}`,
     { who: by === 'user' ? 'uuid' : 'text', after: 'text[]', limit: 'integer' },
     `SELECT json_build_object(${fields})::text AS data,
        ARRAY[${Object.keys(key)
          .map((column) => `${column}::text`)
          .join()}] AS key
-     FROM ${rows} AND ${behind(key)}`,
+     FROM ${rows} AND ${following(key)}`,
     { chargedTo: 'who' },
   ),
 });
@@ -95,7 +95,7 @@ export const SECTIONS: readonly Section[] = [
      'attempts', d.attempts, 'lastStatus', d.last_status, 'lastError', d.last_error,
      'createdAt', iso(d.created_at), 'deliveredAt', iso(d.delivered_at)`,
     `webhooks w CROSS JOIN LATERAL (
-       SELECT * FROM webhook_deliveries WHERE webhook_id = w.id AND ${behind({ webhook_id: 'uuid', event_id: 'text' })}) d
+       SELECT * FROM webhook_deliveries WHERE webhook_id = w.id AND ${following({ webhook_id: 'uuid', event_id: 'text' })}) d
      WHERE w.user_id = :who`,
     { 'd.webhook_id': 'uuid', 'd.event_id': 'text' },
   ),

@@ -69,7 +69,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     return access?.some((each) => each === 'always' || this.environment[each]) ?? false;
   }
 
-  /** The token's session. @throws ApiError 401 unless it lives */
+  /** The token's session. @throws ApiError 401 unless it is live */
   private async check(context: ExecutionContext): Promise<Session> {
     const known = await this.knownOf(context);
     if (!this.sessions.isProven(known)) await this.sessions.check(known);
@@ -84,7 +84,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     if (known) return known;
     await super.canActivate(context);
     const session = request.user as Session;
-    // A user of the request counts as authenticated, in the log too, so it has none before its session is checked.
+    // A request with a user counts as authenticated, in the log too, so the user is set only after the session's check.
     request.user = undefined;
     return this.sessions.remember(authorization, session);
   }

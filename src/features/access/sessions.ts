@@ -143,8 +143,8 @@ export class Sessions {
   }
 
   /**
-   * Makes one pass for any number of endings. Forgetting a live session only costs a check. A check that is under way
-   * confirms what is no longer remembered.
+   * Makes one pass for any number of endings. Forgetting a live session only costs a check. If a check is under way, its
+   * result goes to the forgotten entry, so later requests check again.
    */
   private forget(isEnded: (session: Session) => boolean): void {
     for (const [header, { session }] of this.known) if (isEnded(session)) this.known.delete(header);

@@ -7,7 +7,7 @@ const isPageHost = (item: string): boolean =>
   /^[a-z0-9.:[\]-]+$/.test(item) &&
   ['http', 'https'].every((scheme) => URL.parse(`${scheme}://${item}`)?.host === item);
 
-/** Which sign-in messages are accepted, beside CHAIN_ID. */
+/** Which sign-in messages are accepted. CHAIN_ID, which also decides, is a setting of the chain. */
 export class AuthSettings extends ChainSettings {
   static override readonly title = 'Sign-in';
 

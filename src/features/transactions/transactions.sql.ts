@@ -50,8 +50,8 @@ const byCursor = (order: Order): Slice => ({
 });
 
 /**
- * Two lists of the ids in the slice that meet a condition, one of them empty: an index of rows by type serves one, and
- * the other one the index of the few rows that are not on the chain, for these statuses.
+ * Two lists of the ids in the slice that meet a condition, one of them empty. The second one is for the statuses of
+ * rows that are not on the chain: these rows are few and have an index of their own. The first one uses an index by type.
  */
 const idsIn = ({ order, above, below, status }: Slice, where: string): [any: string, unconfirmed: string] => {
   const ids = (wanted: string): string => `

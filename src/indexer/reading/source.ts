@@ -90,14 +90,19 @@ export class Source {
     });
   }
 
-  /**
-   * Blocks of the largest range that is read at once. With small calls it ends where one request is full, as one node
-   * answers that, even behind a balancer.
-   */
+  /** Blocks of the largest range that is read at once. */
   get mostBlocks(): number {
-    const room = this.rpc.mostCalls - this.contracts.length - 2;
+    return Math.min(this.range.blocks, this.room);
+  }
+
+  /**
+   * Blocks that fit in one read. With small calls it ends where one request is full, as one node answers that, even
+   * behind a balancer.
+   */
+  private get room(): number {
+    const calls = this.rpc.mostCalls - this.contracts.length - 2;
     const split = Math.min(SPLIT_CALLS.most, SPLIT_CALLS.seconds * this.rpc.perSecond);
-    return Math.min(this.range.blocks, this.range.span * (room > 0 ? room : split));
+    return this.range.span * (calls > 0 ? calls : split);
   }
 
   /**
@@ -125,26 +130,32 @@ export class Source {
    */
   async readTo(after: Block, plan: Plan): Promise<BlockBatch> {
     const { span } = this.range;
+    const blocks = plan.to - after.number;
+    // Calls may have become smaller since the range was planned.
+    if (blocks > Math.max(1, this.room)) return this.readHalves(after, plan);
     try {
       return await this.readPart(after, plan);
     } catch (error) {
-      const blocks = plan.to - after.number;
       if (!(error instanceof RpcError) || blocks === 1) throw error;
       if (this.range.span < span) return this.readTo(after, plan);
       this.range.shrink(blocks);
-      const middle = after.number + Math.floor(blocks / 2);
-      const first = await this.readTo(after, { ...plan, to: middle });
-      const second = await this.readTo(first.to, plan);
-      const both = <T>(of: (batch: BlockBatch) => T[] | undefined): T[] =>
-        [first, second].flatMap((each) => of(each) ?? []);
-      return {
-        ...second,
-        events: both(({ events }) => events),
-        blocks: plan.linked ? both((each) => each.blocks) : second.blocks,
-        headers: both(({ headers }) => headers),
-        unread: both(({ unread }) => unread),
-      };
+      return this.readHalves(after, plan);
     }
+  }
+
+  private async readHalves(after: Block, plan: Plan): Promise<BlockBatch> {
+    const middle = after.number + Math.floor((plan.to - after.number) / 2);
+    const first = await this.readTo(after, { ...plan, to: middle });
+    const second = await this.readTo(first.to, plan);
+    const both = <T>(of: (batch: BlockBatch) => T[] | undefined): T[] =>
+      [first, second].flatMap((each) => of(each) ?? []);
+    return {
+      ...second,
+      events: both(({ events }) => events),
+      blocks: plan.linked ? both((each) => each.blocks) : second.blocks,
+      headers: both(({ headers }) => headers),
+      unread: both(({ unread }) => unread),
+    };
   }
 
   /** Anyone can make a single block too large or too slow for one answer. Such a block is divided. */

@@ -40,7 +40,7 @@ export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[], agre
 }
 
 /**
- * What another endpoint says of the reader's blocks. Never throws: whatever goes wrong with what it sent is its failure.
+ * Reports what another endpoint read of the reader's blocks. Never throws: unusable answers are that endpoint's failure.
  * @param blames whether a failure counts against the endpoint
  */
 export async function testify(
@@ -78,7 +78,7 @@ const claimOf = ({ blocks, events, counts }: BlockBatch): string =>
 
 /**
  * The same answers, compared with the reader's batch.
- * @param proven contracts whose events are proven by the blocks, so that only these count: some nodes number logs otherwise
+ * @param proven contracts whose events the blocks prove: these are not compared, as some nodes number logs differently
  */
 export function compared(
   testimonies: Testimony[],

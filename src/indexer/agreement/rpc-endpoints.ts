@@ -26,7 +26,7 @@ export interface Reading {
   reader: WatchedEndpoint;
   batch: BlockBatch;
   testimonies: Testimony[];
-  /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
+  /** Read for a detached contract. What endpoints say of old blocks is not held against them at the head. */
   isAside: boolean;
   /** When it was begun: it may have been read long before it is judged. */
   asked: number;
@@ -135,7 +135,7 @@ export class RpcEndpoints {
     return this.all.filter((each) => each !== reader && each.heard);
   }
 
-  /** The next range: no larger than the reader and those who are asked first can read at once, nor than `most` blocks. */
+  /** The next range: at most `most` blocks, and no more than the reader and the first witnesses can read at once. */
   plan(
     after: Pick<Block, 'number'>,
     upTo: number,
@@ -145,12 +145,12 @@ export class RpcEndpoints {
   ): Plan {
     const reader = aside ?? this.reader;
     const theirs = this.askedFirst(reader).map((each) => each.about(contracts).mostBlocks);
-    // From the final block on all headers are read, but for a contract apart, whose headers are not stored.
+    // All headers after the final block are read, except for a detached contract, whose headers are not stored.
     const finalized = aside ? undefined : this.marks.finalized?.number;
     return reader.about(contracts).plan(after, upTo, { most: Math.min(most, ...theirs), finalized });
   }
 
-  /** Of the other endpoints, enough for a majority together with the reader. */
+  /** Enough other endpoints for a majority together with the reader. */
   private askedFirst(reader: WatchedEndpoint): WatchedEndpoint[] {
     const witnesses = this.witnesses(reader);
     return witnesses.slice(0, Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1));

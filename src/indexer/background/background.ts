@@ -14,14 +14,14 @@ import { PriceWatch } from './price-watch';
 import { ReceiptWatch } from './receipt-watch';
 import { SubmissionWatch } from './submission-watch';
 
-/** Time between two looks at what is due. */
+/** Time between two checks of which tasks are due. */
 const LOOK_MS = 500;
-/** What is under way changes nothing that the next round would not. */
+/** The next round would do the same as the round that is interrupted. */
 const STOP_MS = 1000;
 
-/** Work of the leader that repeats itself. */
+/** Repeated work of the leader. */
 export interface Task {
-  /** For the log: what a round that fails could not do. */
+  /** For the log: what a failed round could not do. */
   readonly failure: string;
   /** Whether this process is to do it now: only one that leads. */
   mayRun(): boolean;
@@ -31,7 +31,7 @@ export interface Task {
 }
 
 /**
- * Does the leader's tasks one after another, beside the reading and over another connection. Neither reading nor health
+ * Runs the leader's tasks one after another, alongside reading and over a separate connection. Neither reading nor health
  * waits for them or depends on them.
  */
 @Injectable()

@@ -13,16 +13,16 @@ import { BLOCKS_AT_ONCE, KEEP, OPEN } from './receipts.sql';
 
 /** Time between two rounds that find something, between others, and after one that too few endpoints answered. */
 const PAUSE_MS = { busy: 1000, idle: 5000, failed: 30_000 };
-/** One in so many rounds is for old blocks, which nobody may have. */
+/** Every sixth round is for old blocks, which perhaps no endpoint has. */
 const OLD_ROUNDS = 6;
 /** Further behind the head, the cursor is in a backfill. A chain without a pause may be some hundred blocks ahead. */
 const BACKFILL_BLOCKS = 1000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /**
- * Fills in what confirmed transactions cost, from their receipts. It is for display only: it asks a few calls a round
- * and never twice, newest blocks first and sometimes the oldest, and each block whose receipts nobody has less and less
- * often.
+ * Fills in what confirmed transactions cost, from their receipts. It is for display only: each round sends a few calls
+ * and repeats none, for the newest blocks and sometimes the oldest. Blocks whose receipts no endpoint has are asked for
+ * less and less often.
  */
 @Injectable()
 export class ReceiptWatch {
@@ -30,7 +30,7 @@ export class ReceiptWatch {
   private rounds = 0;
   /** Whether the last round filled in any gas. */
   private isBusy = false;
-  /** The old block to go on after. */
+  /** The old block after which to continue. */
   private after = -1;
 
   constructor(

@@ -31,14 +31,14 @@ const CLOSE_MS = 2000;
 const WAIT_MS = 250;
 const MAX_WAIT_MS = 300_000;
 
-/** How often reading a contract apart failed in a row, the last block behind which it did, and when it is tried again. */
+/** How often reading a detached contract failed in a row, the last block after which it failed, and when it is retried. */
 interface Trouble {
   tries: number;
   block: number;
   retryAt: number;
 }
 
-/** A read that is under way beside the cursor's. */
+/** A read that runs alongside the cursor's. */
 interface Read {
   apart: Apart;
   reader: WatchedEndpoint;
@@ -47,10 +47,10 @@ interface Read {
 }
 
 /**
- * Which contracts are read with the cursor, and which apart: those that came later, and those in quarantine, whose events
- * were wrong for long. Those apart are read contract by contract in turns, with the same checks, beside the cursor's loop,
- * which gives them a turn to apply one batch after each of its own. Nothing is lost: each is read from its last block that
- * was whole, and joins the others at the cursor's block.
+ * Decides which contracts are read with the cursor and which are detached: contracts that were added later, and those in
+ * quarantine, whose events were wrong for long. Detached contracts take turns and pass the same checks. They are read
+ * alongside the cursor's loop, which applies one of their batches after each of its own. Nothing is lost: each contract
+ * is read from its last complete block and joins the others at the cursor's block.
  */
 @Injectable()
 export class Contracts {
@@ -66,7 +66,7 @@ export class Contracts {
   private readonly troubles = new Map<string, Trouble>();
   private ledger: Ledger;
   private read?: Read;
-  /** The contract that had the last turn. */
+  /** The contract that was read last. */
   private last = '';
 
   constructor(
@@ -76,7 +76,7 @@ export class Contracts {
     private readonly telemetry: IndexerTelemetry,
     readonly proofs: BlockProof,
   ) {
-    // Only who leads knows.
+    // Only the leader knows.
     telemetry.watchContracts(() => (telemetry.role === 'leading' ? this.standings : []));
     this.following = endpoints.contracts;
     this.patience = new Patience(QUARANTINE_AFTER * 1000);
@@ -228,7 +228,8 @@ export class Contracts {
   }
 
   /**
-   * Applies what has been read of contracts apart, and reads on. Only one that is close to the cursor is waited for.
+   * Applies what has been read of detached contracts, and continues reading. It waits only for a contract that is close
+   * to the cursor.
    * @param head the best head known
    * @returns whether a contract has joined those that the cursor stands for
    * @throws LeadershipLost, and what the database throws
@@ -318,7 +319,7 @@ export class Contracts {
     }
   }
 
-  /** Has it read again from before its last event. @returns whether that is known */
+  /** Restarts the contract before its last event. @returns whether that block is known */
   private async anchor(
     cursor: ChainCursor,
     reader: WatchedEndpoint,
@@ -378,7 +379,7 @@ export class Contracts {
     return joined;
   }
 
-  /** Has it tried again later, each time after a longer wait. @returns how often it has failed in a row */
+  /** Schedules another attempt, each time after a longer wait. @returns how often it has failed in a row */
   private postpone({ address, at }: Apart): number {
     const { tries, block } = this.troubles.get(address) ?? { tries: 0, block: -1 };
     const retryAt = performance.now() + Math.min(WAIT_MS * 2 ** (tries + 1), MAX_WAIT_MS);

@@ -39,7 +39,7 @@ export interface AdapterReport {
   fits: boolean;
 }
 
-/** What the logs of an account or pool add up to. */
+/** The sums of logs, by account. */
 type Sums = Map<string, bigint>;
 const add = (sums: Sums, key: string, amount: bigint): unknown =>
   sums.set(key, (sums.get(key) ?? 0n) + amount);
@@ -93,15 +93,15 @@ export async function adapterReport(examined: Examined): Promise<AdapterReport> 
   return { lines, fits: !lines.some((line) => line.includes(WRONG)) };
 }
 
-/** What is kept of the logs: sums by account, however many logs there are. */
+/** Sums of the logs by account, whose size does not depend on the number of logs. */
 class Logs {
-  /** Of each topic. */
+  /** Logs of each topic. */
   readonly counts = new Map<string, number>();
   /** Why logs of a topic cannot be read. */
   readonly unreadable = new Map<string, string>();
   readonly pools = new Map<string, { name: string | null; held: Sums }>();
   readonly shares: Sums = new Map();
-  /** Logs that move something, that tell of draws, and at which the adapter failed. */
+  /** Numbers of logs: those that move tokens or shares, those of draws, and those at which the adapter failed. */
   moved = 0;
   draws = 0;
   failed = 0;

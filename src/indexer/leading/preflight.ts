@@ -19,7 +19,7 @@ import {
 } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
-/** Time before the next attempt to read what could not be read. It doubles: some contracts never tell their token. */
+/** Time before the next attempt to read missing facts. It doubles: some contracts never name their token. */
 const RETRY_MS = { first: 5000, most: 300_000 };
 
 /** Checks that settings, database and chain fit each other before anything is read. */

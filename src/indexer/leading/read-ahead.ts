@@ -11,10 +11,10 @@ const MOST_EVENTS = 40_000;
 /** Far behind the head, it is asked for no more often than this. */
 const HEADS_MS = 1000;
 
-/** One range. The queue has them in order; one that ended early leaves a gap, which is read when it is due. */
+/** A range of blocks. The queue is in order; a range that ended early leaves a gap, which is read when it is due. */
 interface Range {
   after: number;
-  /** Of the block before it, once that is known. */
+  /** Hash of the block before it, once known. */
   hash?: string;
   /** Its last block, as planned. It may end before that. */
   to: number;
@@ -59,7 +59,7 @@ export class ReadAhead {
     else this.clear();
   }
 
-  /** The heads of the endpoints. While the cursor is far behind, those of a moment ago will do. @throws as RpcEndpoints.askForHeads */
+  /** The heads of the endpoints, up to a second old while the cursor is far behind. @throws as RpcEndpoints.askForHeads */
   async askForHeads(cursor: Block, contracts: string[]): Promise<Heads> {
     const { heads } = this;
     const isFar = heads && !this.endpoints.plan(cursor, heads.known.upTo, contracts).near;
@@ -128,7 +128,7 @@ export class ReadAhead {
     return this.queue.reduce((sum, { events = 0 }) => sum + events, 0);
   }
 
-  /** Starts further ranges while there is room, but for the last 64 blocks: there is not enough to read. */
+  /** Starts more ranges while there is capacity, except for the last 64 blocks, where there is not enough to read. */
   private extend(): void {
     const { upTo, contracts } = this.wanted;
     while (this.queue.length < this.width) {

@@ -1,7 +1,7 @@
 const MAX_BLOCKS = 10_000;
 /** A database transaction of about so many events is efficient, and still short. */
 const TARGET_EVENTS = 8_000;
-/** Ranges that have to work before a larger one is tried. They double each time that the larger one is refused. */
+/** Ranges that must succeed before a larger one is tried. The number doubles each time that the larger one is refused. */
 const CALM_RANGES = { first: 10, most: 640 };
 
 /** The first and the last block of one call for logs. */
@@ -18,9 +18,9 @@ export const partsOf = (from: number, to: number, span: number): Part[] =>
   });
 
 /**
- * How many blocks to read as one range: as many as make a batch of a good size; and for how many of them to ask an
- * endpoint in one call: as many as it accepts, which is found by trying. What a provider has a cap of are calls, so that
- * a small cap makes ranges of several calls, which share their headers and counts.
+ * How many blocks to read as one range, so that a batch has a good size; and for how many of them to ask an endpoint in
+ * one call: as many as it accepts, which is found by trying. Providers limit calls, so a small limit leads to ranges of
+ * several calls, which share their headers and counts.
  */
 export class RangeSize {
   /** Of a range. */
@@ -30,7 +30,7 @@ export class RangeSize {
   private calm = 0;
   private spanCalm = 0;
   private patience = CALM_RANGES.first;
-  /** Whether the span was made larger, and has not worked yet. */
+  /** Whether the span was increased and has not succeeded yet. */
   private isTried = false;
 
   /** The range could not be read, and nothing tells why. */

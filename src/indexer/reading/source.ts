@@ -290,9 +290,9 @@ export class Source {
   }
 
   /**
-   * The same near the head in several requests, which different nodes may answer: first the headers, then the logs by
-   * block hash, as a node that is behind would leave them out of a range. A node that takes no hashes is asked by number.
-   * The last header is still the same afterwards, so counts are of these blocks; logs have the hash of theirs.
+   * Reads blocks near the head in several requests, which different nodes may answer: first the headers, then the logs
+   * by block hash, as a node that is behind would leave them out of a range. A node that accepts no hashes is asked by
+   * number. Counts are of these blocks if the last header is still the same afterwards; each log has its block's hash.
    * @throws RpcError when logs are refused, NodeBehind
    */
   private async readPinned(after: Block, plan: Plan): Promise<BlockBatch> {

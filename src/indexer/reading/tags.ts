@@ -6,7 +6,7 @@ import { type Call, type Rpc, RpcError } from './rpc';
 export type Tag = 'safe' | 'finalized';
 export type Tagged = Partial<Record<Tag, Block>>;
 
-/** How often the tags are asked for, and wait after a node had none. */
+/** Time between requests for the tags, and the wait after a node had none. */
 const ASK_MS = 2_000;
 const NONE_MS = 60_000;
 
@@ -30,7 +30,7 @@ export class TagReader {
   async head(patienceMs?: number): Promise<Block | undefined> {
     const now = performance.now();
     const tags = now >= this.askAt ? this.tags : [];
-    // What fails with tags is tried without them. If that fails too, they were not the cause.
+    // After a failure with tags, the next request is sent without them. If that fails too, the tags were not the cause.
     this.askAt = tags.length > 0 ? now + NONE_MS : this.askAt;
     let answers: unknown[];
     try {

@@ -8,7 +8,7 @@ const STALL_MS = 15_000;
 /** A head may be late by so many block intervals, and in any case by so many seconds. */
 const LATE_INTERVALS = 3;
 const MIN_HEAD_AGE_S = 15;
-/** Wait for the next block: a quarter of the median interval, within these; where that is not known, half a second. */
+/** Wait for the next block: a quarter of the median interval within these limits, or half a second if it is unknown. */
 const WAIT_MS = { least: 200, most: 2000, unknown: 500 };
 /** Fewer intervals are not enough to know the chain's pace. */
 const MIN_INTERVALS = 10;
@@ -29,7 +29,7 @@ export class SyncState {
   private halted = false;
   private outOfReach = false;
   private doubted = false;
-  /** The last ones that were read, without gaps: only consecutive blocks show the pace. */
+  /** The last blocks that were read, without gaps: only consecutive blocks show the pace. */
   private blocks: Pick<Block, 'number' | 'time'>[] = [];
 
   /** @param maxHeadAge in seconds; 0: no limit; undefined: derived from the chain's own pace */

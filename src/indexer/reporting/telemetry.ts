@@ -30,7 +30,7 @@ export interface ContractStanding {
   unproven?: string;
 }
 
-/** How far back the last final block is, and what the log says when that changes. */
+/** The log line for each distance of the last final block, written when the distance changes. */
 const FINALITY = {
   unknown: `no endpoint says which blocks are final: the last ${WINDOW_BLOCKS} may change, a deeper change halts, and CONFIRMATIONS=safe or finalized waits`,
   near: 'blocks become final again',
@@ -46,7 +46,7 @@ export class IndexerTelemetry extends Metrics {
   cutOffBy?: string;
   /** Contracts of the settings at whose addresses there is nothing. */
   missing: ReadonlySet<string> = new Set();
-  /** The last final block, if any endpoint tells it. */
+  /** The last final block, if any endpoint reports it. */
   finalized?: number;
   readonly progress = new Progress();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');

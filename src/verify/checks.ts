@@ -13,10 +13,9 @@ import type { Look } from '#verify/checks/look';
 import { NEXT_STORED } from '#verify/checks/node.sql';
 import { comparePositions } from '#verify/checks/positions';
 import { comparePublished } from '#verify/checks/published';
-import { compareShares } from '#verify/checks/shares';
-import { NEXT_HOLDERS } from '#verify/checks/shares';
+import { NEXT_HOLDERS, compareShares } from '#verify/checks/shares';
 
-/** What is gone over in batches of keys. */
+/** A comparison in batches of keys. */
 interface Walk {
   /** The table whose estimated number of rows is the length of the walk. */
   readonly table: string;
@@ -87,7 +86,7 @@ export async function runCheck(
 }
 
 const BATCH = [50, 5000] as const;
-/** Pools, also those that do not exist and of which something is kept. */
+/** Pools, and ids of missing pools of which rows remain. */
 const OF_POOLS: Walk = { table: 'pools', first: sql.FIRST_POOL, next: sql.NEXT_NAMED_POOLS, atOnce: BATCH };
 /** Vaults and accounts. */
 const OF_HOLDERS: Walk = { table: 'share_holdings', first: ' ', next: NEXT_HOLDERS, atOnce: BATCH };

@@ -17,7 +17,7 @@ const MAX_LISTED = 100;
 /** Events that are compared in a round, and contracts that are asked for their count. */
 const EVENTS_AT_ONCE = 1000;
 const CONTRACTS_AT_ONCE = 5;
-/** Questions that a contract is asked about a value at most, nearly always. */
+/** Questions to a contract about one value: hardly ever more. */
 const QUESTIONS = 2;
 /** Parts of a check that differ: remembered, and compared again in a round. */
 const MOST_PARTS = 50;
@@ -62,7 +62,7 @@ export class ContinuousVerification {
   private readonly differing = new Map<Check, Map<string, Part>>();
   /** How many of its parts that differ were compared again. */
   private readonly turns = new Map<Check, number>();
-  /** Until when. */
+  /** Until when a comparison of complete data rests. */
   private readonly resting = new Map<Check, number>();
   /** Undefined until they are read: another process may have gone on meanwhile. */
   private places?: Places;
@@ -87,6 +87,7 @@ export class ContinuousVerification {
   /** From now on, the process that leads reports the differences. */
   private forget(): void {
     this.differing.clear();
+    this.resting.clear();
     this.places = undefined;
     this.metrics.forget();
   }
@@ -197,7 +198,7 @@ export class ContinuousVerification {
     }
   }
 
-  /** Values of contracts differ each by itself, others by the batch in which they were compared. */
+  /** Differences from contracts are remembered for each value, all others for the batch that was compared. */
   private note(check: Check, keys: string[], found: Difference[], isComplete: boolean): void {
     const parts = this.differing.get(check) ?? new Map<string, Part>();
     this.differing.set(check, parts);

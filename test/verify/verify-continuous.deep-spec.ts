@@ -200,6 +200,33 @@ describe('continuous verification', () => {
     }
   });
 
+  it('compares complete data again as soon as it leads again, however long that took before', async () => {
+    await node();
+    let now = Date.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => now);
+    const query = Client.prototype.query as (...parameters: unknown[]) => unknown;
+    jest.spyOn(Client.prototype, 'query').mockImplementation(function (
+      this: Client,
+      ...parameters: unknown[]
+    ) {
+      if (String(parameters[0]).includes('pool_totals')) now += 3_600_000;
+      return query.apply(this, parameters) as never;
+    });
+    let leads = true;
+    await corrupt('UPDATE pool_totals SET deposited = deposited + 1');
+    const running = verification(1, () => leads).run();
+    try {
+      for (const isNow of [true, false, true]) {
+        leads = isNow;
+        await until(async () => 'pool_totals.deposited' in (await differences()) === isNow);
+      }
+    } finally {
+      stop.abort();
+      await running;
+      await corrupt('UPDATE pool_totals SET deposited = deposited - 1');
+    }
+  });
+
   it('loads of a crowded pool no more accounts than it asks for', async () => {
     await node();
     const seen = jest.spyOn(Client.prototype, 'query');

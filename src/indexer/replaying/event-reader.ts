@@ -30,7 +30,7 @@ export interface StoredItem extends Item {
 const optional = (text: string): string | null => text || null;
 const number = (text: string): number | null => (text ? Number(text) : null);
 
-/** A row of EVENTS; the key is no pool's for events that name none. No rule depends on the hashes of its block and transaction, so they are not read. */
+/** A row of EVENTS. The key is the pool's id, or begins with NO_POOL. No rule depends on the hashes of its block and transaction, so they are not read. */
 export function storedItem([key, text, reason]: Row): StoredItem {
   const parts = text!.split(' ');
   const event: ChainEvent = {

@@ -7,7 +7,7 @@ import { WRONG_ROWS } from './rows.sql';
 
 /** A pool, or a draw, that is not what its events say. */
 export interface Wrong {
-  /** As the statements name it. */
+  /** The key of the statements: the id of a pool, or NO_POOL with a contract and a draw. */
   id: string;
   events: number;
   /** The outcome of an event, or a row of the ledger. */

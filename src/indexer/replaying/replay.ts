@@ -3,6 +3,7 @@ import { recorded } from '#platform/operating/records';
 import type { Environment } from '#settings/environment';
 import { CHECKS, runCheck } from '#verify/checks';
 import { lockRepair } from '#verify/checks/connection';
+import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { connect } from '#indexer/leading/leader';
@@ -74,15 +75,15 @@ export class Replay {
   }
 
   private async all(writer: Client, readers: [Client, Client]): Promise<Omit<ReplayReport, 'seconds'>> {
-    const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
-    if (!rows[0]) return { events: 0, corrected: {}, refused: [], adapted: [] };
+    const { rows } = await writer.query<{ hasCursor: boolean }>(HAS_CURSOR);
+    if (!rows[0].hasCursor) return { events: 0, corrected: {}, refused: [], adapted: [] };
     const shares = new ShareCorrection(writer, readers[0]);
     await shares.run(this.signal);
     let names = 0;
     for (const statement of CORRECT_NAMES)
       names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
     const pools = new PoolCorrection(writer);
-    const events = await this.walk(readers, pools, Number(rows[0].events));
+    const events = await this.walk(readers, pools);
     const repaired = await this.repair(writer);
     const corrected = {
       ...repaired.mended,
@@ -101,20 +102,20 @@ export class Replay {
     };
   }
 
-  private async walk(readers: [Client, Client], pools: PoolCorrection, total: number): Promise<number> {
+  private async walk(readers: [Client, Client], pools: PoolCorrection): Promise<number> {
     const start = performance.now();
     // They wait while pools are corrected.
     for (const reader of readers)
       await reader.query(
         `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
       );
-    const { rows } = await readers[0].query<{ effective: string }>(REACH);
+    const { rows } = await readers[0].query<{ effective: string; events: string }>(REACH);
     const lotteries = await readLotteries(readers[0]);
     const walk = await PoolWalk.open(readers, { effective: Number(rows[0].effective), lotteries });
     const progress = setInterval(() => {
       const rate = Math.round((1000 * walk.events) / (performance.now() - start));
       this.tell(
-        `${walk.events} of ${total} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
+        `${walk.events} of ${rows[0].events} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
       );
     }, TOLD_MS);
     try {

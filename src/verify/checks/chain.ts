@@ -28,6 +28,7 @@ const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 const MIN_SIGHTINGS = 3;
+
 /** Compares values of pools with those of the contracts at the ledger's block. @param keys pools, and pools with an account. @throws NotComparable */
 export async function compareHoldings(look: Look, keys: string[]): Promise<void> {
   const asked = await compareWanted(

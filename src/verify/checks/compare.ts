@@ -5,7 +5,7 @@ interface Derived {
   table: string;
   /** What keeps others from writing the rows while they are repaired. */
   lock?: 'cursor' | 'pools';
-  /** So many words of a row's key are the parameters of the statements, an array each. A repair gets those that differ. */
+  /** How many words of a row's key are parameters of the statements, an array each: a repair then gets only rows that differ. */
   by?: number;
 }
 
@@ -24,7 +24,7 @@ export interface Recounted extends Derived {
   /** SQL: key and columns of the rows that there should be, and the condition of these rows `t` of the table. */
   recount: string;
   of: string;
-  /** Of sums, 0 where there is no row, each writer has separate rows: its column, and the function that names the current one. */
+  /** Of sums, which are 0 without a row and of which each writer has separate rows: the writer's column, and the function that names the current one. */
   writer?: readonly [column: string, name: string];
   /** SQL: the name of a row `b` in reports; its key, if left out. */
   id?: string;

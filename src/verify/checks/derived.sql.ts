@@ -59,7 +59,8 @@ const POOLS: Following = {
   table: 'pools',
   key: ['id'],
   values: Object.fromEntries(POOL_COLUMNS.map((column) => [column, `r.${column}`])),
-  from: `(${RECOUNT}) r`,
+  // Each row is counted once, although its values are compared and then shown.
+  from: `(${RECOUNT} OFFSET 0) r`,
   where: 't.id = r.id',
   set: 'last_update = changed_at(t.last_update)',
   lock: 'pools',
@@ -77,7 +78,7 @@ const OWNERS: Following = {
 };
 const MEMBERS = { table: 'pool_members', key: ['pool_id', 'address'], ...ITS_POOL };
 const MEMBER_TYPES: Following = { ...MEMBERS, values: { type: 'p.type' } };
-/** Who the owner is may be wrong in the pool as well. */
+/** It may be the pool's owner that is wrong. */
 const MEMBER_ROLES: Following = {
   ...MEMBERS,
   values: { role: `CASE WHEN t.address = u.address THEN 'OWNER' ELSE 'MEMBER' END` },
@@ -342,7 +343,7 @@ export const NAMES: Found[] = [
 ];
 
 const MOST_UNPAID = 10_000;
-/** Hashes submitted for deposits that need no payment any more; pools that are cancelled and not, or cancelled and paid. */
+/** Hashes submitted for deposits that need no payment any more; cancelled pools that exist, or that were paid. */
 export const UNPAID: Found[] = [
   {
     table: 'submissions',
@@ -356,7 +357,7 @@ export const UNPAID: Found[] = [
   },
   {
     table: 'cancelled_pools',
-    // The money came and did not bring it back.
+    // The money came, but did not restore the pool.
     differences: `
       SELECT c.id, 'state' AS "column", 'cancelled' AS kept, 'not cancelled' AS recount
       FROM cancelled_pools c JOIN pools p ON p.id = c.id

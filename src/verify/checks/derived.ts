@@ -2,7 +2,7 @@ import { compareDerived } from './compare';
 import * as sql from './derived.sql';
 import { type Look, halves } from './look';
 
-/** What pools, their members and their ledger have of each other. */
+/** Compares pools, their members and their ledger with each other. */
 export async function comparePools(look: Look, ids: string[]): Promise<void> {
   look.findings.count('pools', ids.length);
   await compareDerived(look, sql.OF_POOLS, [ids]);

@@ -59,12 +59,19 @@ export class Look {
     return (await this.rows<Record<string, string>>(text, ...values)).map((row) => Object.values(row)[0]);
   }
 
-  /** Rows, some thousand at a time. The caller's transaction keeps them from changing. */
-  async *stream<Row extends QueryResultRow>(text: string, ...values: unknown[]): AsyncGenerator<Row> {
+  /** Some thousand rows at a time, while the next ones are fetched. The caller's transaction keeps them from changing. */
+  async *stream<Row extends QueryResultRow>(text: string, ...values: unknown[]): AsyncGenerator<Row[]> {
+    const fetch = (): Promise<Row[]> => {
+      const rows = this.rows<Row>('FETCH 5000 FROM verified');
+      // The caller gets the error, unless it has stopped reading.
+      rows.catch(() => undefined);
+      return rows;
+    };
     await this.client.query(`DECLARE verified NO SCROLL CURSOR FOR ${text}`, values);
-    for (let rows: Row[] = []; ; yield* rows) {
-      rows = await this.rows<Row>('FETCH 5000 FROM verified');
-      if (rows.length === 0) break;
+    let next = fetch();
+    for (let rows = await next; rows.length > 0; rows = await next) {
+      next = fetch();
+      yield rows;
     }
     await this.client.query('CLOSE verified');
   }

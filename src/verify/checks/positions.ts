@@ -104,13 +104,16 @@ async function replayed(
     if (former.has(key) && former.get(key) === undefined) former.set(key, valuesOf(model, pool, address));
   };
   type Stored = Record<Exclude<keyof PoolEvent, 'members'> | 'block', string> & { members: string[] | null };
-  for await (const event of look.stream<Stored>(EVENTS, ids)) {
-    const { pool, account, amount, block, members } = event;
-    events += 1;
-    for (const address of ['', ...(account === null ? [] : [account]), ...(members ?? [])])
-      note(block, pool, address);
-    const kind = event.kind as PoolEvent['kind'];
-    model.apply({ ...event, kind, amount: BigInt(amount ?? 0), time: BigInt(event.time) });
+  for await (const rows of look.stream<Stored>(EVENTS, ids)) {
+    events += rows.length;
+    for (const event of rows) {
+      const { pool, account, amount, block, members } = event;
+      if (former.size > 0)
+        for (const address of ['', ...(account === null ? [] : [account]), ...(members ?? [])])
+          note(block, pool, address);
+      const kind = event.kind as PoolEvent['kind'];
+      model.apply({ ...event, kind, amount: BigInt(amount ?? 0), time: BigInt(event.time) });
+    }
   }
   return { model, events };
 }

@@ -84,7 +84,7 @@ const COMPARE_PUBLISHED = `
   FROM published FULL JOIN applied USING (block, what)
   WHERE coalesce(published, 0) < coalesce(applied, 0) OR applied IS NULL AND published > 0 ORDER BY block LIMIT $1`;
 
-/** Rows that hold another number of events than they say. */
+/** Rows whose count is not the number of their events. */
 const COUNTS: Following = {
   table: 'outbox',
   key: ['xid', 'position'],

@@ -126,20 +126,21 @@ async function replayed(
   const models = new Map<string, ShareModel>();
   const wrong: WrongPart[] = [];
   let events = 0;
-  for await (const row of look.stream<StoredRow>(SHARE_ROWS, ...halves(keys))) {
-    const { vault, account, isSecond, own, other, trade } = row;
-    const key = `${vault} ${account}`;
-    const model = models.get(key) ?? new ShareModel();
-    models.set(key, model);
-    events += 1;
-    wrong.push(
-      ...model.apply({
-        isSecond,
-        own: partOf(own),
-        other: other ? partOf(other) : undefined,
-        trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
-      }),
-    );
+  for await (const rows of look.stream<StoredRow>(SHARE_ROWS, ...halves(keys))) {
+    events += rows.length;
+    for (const { vault, account, isSecond, own, other, trade } of rows) {
+      const key = `${vault} ${account}`;
+      const model = models.get(key) ?? new ShareModel();
+      models.set(key, model);
+      wrong.push(
+        ...model.apply({
+          isSecond,
+          own: partOf(own),
+          other: other ? partOf(other) : undefined,
+          trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
+        }),
+      );
+    }
   }
   return { models, wrong, events };
 }

@@ -3,7 +3,7 @@ import { parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
 import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
-import { type TestWallet, changeAccount, changeChain } from '../support/browser/test-wallet';
+import { type TestWallet, changeAccount, changeChain, injectWallet } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
 
 const THOUSAND = parseEther('1000');
@@ -89,6 +89,29 @@ describe('a payment', () => {
     await card(other, 'Confirmed');
     await card(page, 'Confirmed');
     expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+
+  it('keeps its dialog until its outcome was seen, also if a tab is opened meanwhile', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    await newPool(page, '25');
+    await done(page, '25 TEST have arrived.');
+    await bench.stopIndexer();
+    await press(page, 'Withdraw');
+    await page.getByLabel('Amount').fill('10');
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await dialog(page, 'The chain has it. The service is catching up');
+
+    const other = await page.context().newPage();
+    await injectWallet(other, wallet);
+    await other.goto(bench.dapp.url);
+    await enter(other);
+    const listed = other.locator('[data-payment="withdraw"]');
+    await listed.getByText('The service is catching up').waitFor();
+    await bench.startIndexer();
+    await listed.getByText('10 TEST are back in your wallet.').waitFor();
+    await done(page, '10 TEST are back in your wallet.');
+    await listed.waitFor({ state: 'detached' });
   });
 
   it('is not made by another account of the wallet, and the page says so', async () => {

@@ -48,8 +48,9 @@ export function usePaying(
   const [problems, setProblems] = useState<Readonly<Record<string, Problem | undefined>>>({});
   const [shownId, show] = useState<string>();
   const [turn, setTurn] = useState(0);
-  /** What this page pays or follows, and what it knows to have arrived. */
+  /** What this page pays or follows, what it has seen under way, and what it knows to have arrived. */
   const { current: started } = useRef(new Set<string>());
+  const { current: seen } = useRef(new Set<string>());
   const { current: arrived } = useRef(new Set<string>());
 
   const tokenOf = (payment: Payment): Token | undefined =>
@@ -86,11 +87,12 @@ export function usePaying(
     for (const payment of list) {
       // What was sent is only followed; the wallet is not asked unless its user says so.
       if (isSent(payment)) void resume(payment.id);
+      if (!payment.arrived) seen.add(payment.id);
       if (!payment.arrived || arrived.has(payment.id)) continue;
       arrived.add(payment.id);
       onArrived(payment);
-      // It was done before this visit, so the user need not see it again.
-      if (!started.has(payment.id) && payment.startedAt < performance.timeOrigin)
+      // It was done before this visit, so the user need not see it again. Another tab may still show any other one.
+      if (!seen.has(payment.id) && payment.startedAt < performance.timeOrigin)
         void client.payments.dismiss(payment.id);
     }
   }, [list, turn]);

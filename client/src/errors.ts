@@ -275,7 +275,3 @@ export type SavingsError =
 
 export const isSavingsError = (error: unknown): error is SavingsError =>
   typeof error === 'object' && error !== null && BRAND in error;
-
-/** Failures that pass: a rolling restart, a rate limit, the network. */
-export const isTransient = (error: SavingsError): boolean =>
-  !(error instanceof ApiError) || error.status === 429 || error.status >= 500;

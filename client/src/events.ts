@@ -1,7 +1,7 @@
-import { ApiError, NoAnswerError, isSavingsError, isTransient } from './errors.js';
+import { ApiError, NoAnswerError, isSavingsError } from './errors.js';
 import type { components } from './schema.js';
 import { guarded } from './observable.js';
-import { type Transport, errorOf } from './transport.js';
+import { type Transport, errorOf, isTransient } from './transport.js';
 import { backoff, wait } from './wait.js';
 
 type Event = components['schemas']['EventPayload'];

@@ -67,7 +67,7 @@ export class Transport {
   readonly fetch = async (input: Request): Promise<Response> =>
     this.reads.fetch(input, await this.session.tokens.get());
 
-  /** @param isStream connects again on its own: it is sent again only with a new token, and may take as long as it likes */
+  /** @param isStream its caller reconnects: it is sent again only with a new token, and has no time limit */
   async sent(input: Request, { isStream = false } = {}): Promise<Response> {
     const end = isStream ? Infinity : Date.now() + this.retry.maxTotalMs;
     const attempts = this.retry.attempts ?? (input.headers.has(IDEMPOTENCY_KEY) ? Infinity : ATTEMPTS);
@@ -203,6 +203,10 @@ export async function errorOf(response: Response): Promise<SavingsError> {
     response.headers.get('x-request-id') ?? undefined,
   ) as SavingsError;
 }
+
+/** Failures that pass: a rolling restart, a rate limit, the network. */
+export const isTransient = (error: SavingsError): boolean =>
+  !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
 
 /** RFC 9110 allows seconds or a date. Browsers show this header to other origins only if the service exposes it. */
 export function retryAfterSeconds({ headers }: Response): number | undefined {

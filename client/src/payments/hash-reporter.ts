@@ -1,5 +1,6 @@
 import type { Hash } from 'viem';
-import { isSavingsError, isTransient } from '../errors.js';
+import { isSavingsError } from '../errors.js';
+import { isTransient } from '../transport.js';
 import type { Api } from '../types.js';
 import { backoff, rest } from '../wait.js';
 

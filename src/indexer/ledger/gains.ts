@@ -71,7 +71,7 @@ export async function withGains(
 /**
  * Splits withdrawals of more than has left their account's position: the rest is a claim of yield. It has the place of
  * the log's second event, or is added to the log's other event if that is a claim of the same account in the same pool.
- * A log with any other event besides has no place for the claim. When the events take effect again after a
+ * If the log has any other event besides, the withdrawal stays whole. When the events take effect again after a
  * reorganisation, nothing is left to split.
  * @param items in chain order
  * @param held what accounts have in pools before, by both. It is changed in place

@@ -6,7 +6,7 @@ import type { Token } from './format.js';
 import type { Paying } from './payments.js';
 import type { ReadyConfig, Session } from './session.js';
 
-/** What the parts of the page know of it, and what they can have done. */
+/** What all parts of the page share: what is known, and what they can do. */
 export interface Page {
   session: Session;
   config: ReadyConfig;
@@ -20,7 +20,7 @@ export interface Page {
   pay: (request: PaymentRequest, then?: () => Promise<unknown>) => void;
   /** Resolves to what would make a payment fail, before anything is created or sent. */
   check: (payment: Omit<PaymentCheck, 'wallet'> & { contract: string }) => Promise<Problem | undefined>;
-  /** Does what is no payment, and shows what came of it. */
+  /** Does work that is no payment, and shows its result. */
   work: (title: string, work: () => Promise<string>) => void;
   /** Resolves once the page has the data, or after a while: then the service is behind, and the page shows it later. */
   untilSeen: (holds: (data: Start) => boolean) => Promise<void>;

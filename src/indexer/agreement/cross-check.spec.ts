@@ -64,7 +64,7 @@ describe('an endpoint that differs about a contract whose events are proven', ()
     expect(compared(said, ours, new Set(['c']))[0].stance).toBe(stance);
   });
 
-  it('agrees only if what else a log says is the same', () => {
+  it('agrees only if the second event of a log is also the same', () => {
     const [two, other] = ['8', '9'].map((amount) => batch(event(3, { second: event(3, { amount }) })));
     const stances = [batch(event(3, { second: event(3, { amount: '8' }) })), other].map(
       (theirs) =>

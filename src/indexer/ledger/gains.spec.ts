@@ -73,7 +73,7 @@ it.each([
   expect(splitOf(items, 10)).toBe(items);
 });
 
-it('splits the same however events are cut into batches, and once', () => {
+it('splits payments in the same way however events are batched, and only once', () => {
   const some = fc.record({
     kind: fc.constantFrom<('Deposited' | 'Withdrawn')[]>('Deposited', 'Withdrawn'),
     amount: fc.integer({ min: 1, max: 9 }),

@@ -77,7 +77,7 @@ describe('SyncState', () => {
     expect([sync.headAgeLimit, sync.waitForNext()]).toEqual([Infinity, 500]);
   });
 
-  it('knows the pace when blocks were taken back', () => {
+  it('keeps the pace after blocks were reverted', () => {
     const sync = chain(12);
     sync.rewound(block(1062, seconds), 1062);
     sync.progressed(block(1063, seconds), [block(1063, seconds)]);

@@ -48,7 +48,7 @@ export class PostgresSettings {
   DATABASE_READ_URL?: string;
 
   @Setting(
-    'Most connections of each process: up to 14 for named statements (reads and writes apart from 4 on), a quarter or more for TypeORM. The API has one more, to see what sessions end.',
+    'Most connections of each process: up to 14 for named statements (separate ones for reads and for writes from 4 on), a quarter or more for TypeORM. The API has one more, to see what sessions end.',
     { readBy: ['API', 'indexer'] },
   )
   @Integer(2, 500)

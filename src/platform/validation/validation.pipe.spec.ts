@@ -55,7 +55,7 @@ describe('a DTO', () => {
     expect(order.lines[0]).toBeInstanceOf(Line);
   });
 
-  it('without lists and objects is validated alike, whatever its fields are called', async () => {
+  it('without lists and objects is validated in the same way, whatever the names of its fields', async () => {
     const given = JSON.parse('{"sku":"a","count":2,"price":1,"constructor":"x","__proto__":"y"}') as unknown;
     const line = (await take(Line, given)) as Line;
     expect(line).toBeInstanceOf(Line);

@@ -204,7 +204,7 @@ describe('continuous verification', () => {
     await node();
     let now = Date.now();
     jest.spyOn(Date, 'now').mockImplementation(() => now);
-    const query = Client.prototype.query as (...parameters: unknown[]) => unknown;
+    const query = Reflect.get(Client.prototype, 'query') as (...parameters: unknown[]) => unknown;
     jest.spyOn(Client.prototype, 'query').mockImplementation(function (
       this: Client,
       ...parameters: unknown[]

@@ -18,11 +18,21 @@ const PUBLISHED = new Set([
 const PLACEHOLDER =
   /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark/i;
 
-/** 16 random bytes in hex have fewer once in a million times. */
-const LEAST_CHARACTERS = 9;
+/** 16 random bytes in hex have fewer once in a million times, of characters and of steps. */
+const LEAST_DIFFERENT = 9;
 
-/** Whether a secret may sign tokens in production: it is not published, not a placeholder, and repeats no few characters. */
+/** Differences between the codes of neighbours: 0123 has one, as has 3210. */
+function stepsOf(secret: string): Set<number> {
+  const codes = [...secret].map((character) => character.codePointAt(0)!);
+  return new Set(codes.slice(1).map((code, i) => code - codes[i]));
+}
+
+/**
+ * Whether a secret may sign tokens in production: it is not published, contains no word of a placeholder, and neither
+ * repeats few characters nor counts through the alphabet.
+ */
 export const isStrongSecret = (secret: string): boolean =>
   !PUBLISHED.has(secret.toLowerCase()) &&
   !PLACEHOLDER.test(secret) &&
-  new Set(secret).size >= LEAST_CHARACTERS;
+  new Set(secret).size >= LEAST_DIFFERENT &&
+  stepsOf(secret).size >= LEAST_DIFFERENT;

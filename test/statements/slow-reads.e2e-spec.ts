@@ -157,6 +157,23 @@ describe('slow reads', () => {
     expect((await many).filter(({ status }) => status === 'rejected')).toHaveLength(16);
   });
 
+  it.each([
+    ['the same', () => 0],
+    ['of many callers', (i: number) => i],
+  ])('are refused at once when too many wait, %s', async (_, callerOf) => {
+    await lock();
+    const first = askApart(LOCKED, 'first', 0);
+    const second = askApart(LOCKED, 'second', 0);
+    await areWaiting(2);
+    const results = Promise.allSettled(range(1010).map((i) => askApart(LOCKED, `${callerOf(i)}`, 0)));
+    expect(slow.waiting).toBe(1000);
+    await unlock();
+    await Promise.all([first, second]);
+    expect((await results).map(({ status }) => status)).toEqual(
+      range(1010).map((i) => (i < 1000 ? 'fulfilled' : 'rejected')),
+    );
+  });
+
   it('are refused in time, when those before them take too long', async () => {
     await warm();
     open(WIDTH, { ...LIMITS, sendMs: 200, resendMs: 300 });

@@ -5,7 +5,7 @@ import { parsedText } from '#platform/postgres/pg-internals';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { CANCELLED, DatabaseUnavailable, StatementSkipped, codeOf } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
+import { MAX_WAITING, type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** A read has so many times more if the server has to prepare some first, in a session that may know no table yet. */
 const FACTOR = 5;
@@ -80,13 +80,18 @@ export class SlowReads {
   /** @param outcome whether the server has cancelled it among others, or it came here at once */
   accept(work: Work, outcome: 'cut' | 'known'): void {
     this.counter?.inc({ outcome });
+    if (this.waiting >= MAX_WAITING) return this.refuse(work, 'too many slow reads are waiting');
     const key = keyOf(work);
     const others = this.groups.get(key);
     if (others) return void others.push(work);
     const party = partyOf(work);
     if ((this.lines.get(party)?.length ?? 0) < MOST_OF_PARTY) return this.enqueue(work, key, party);
+    this.refuse(work, 'too many slow reads of one party are waiting');
+  }
+
+  private refuse({ callback }: Work, reason: string): void {
     this.counter?.inc({ outcome: 'refused' });
-    work.callback(new DatabaseUnavailable('too many slow reads of one party are waiting'));
+    callback(new DatabaseUnavailable(reason));
   }
 
   private enqueue(work: Work, key: string, party: string): void {

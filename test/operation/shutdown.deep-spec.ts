@@ -42,8 +42,9 @@ describe('a process', () => {
     'ends with 0 after %s, with an idle connection open',
     async (signal) => {
       const { child, exit, output } = start(settings);
-      await until(() => output.out.includes('"msg":"listening"') || child.exitCode !== null);
-      const port = Number(/"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output.out)?.[1]);
+      const listening = /"msg":"Server listening at http:\/\/127\.0\.0\.1:(\d+)"/;
+      await until(() => listening.test(output.out) || child.exitCode !== null);
+      const port = Number(listening.exec(output.out)?.[1]);
       const idle = connect(port, '127.0.0.1');
       idle.write('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n');
       const [answer] = (await once(idle, 'data')) as [Buffer];
@@ -51,6 +52,7 @@ describe('a process', () => {
       child.kill(signal);
       child.kill(signal);
       expect(await exit).toBe(0);
+      expect(output.out.match(/listening/g)).toHaveLength(1);
       expect(output.out.match(/"msg":"stopping"/g)).toHaveLength(1);
       expect(output.err).toBe('');
     },

@@ -83,7 +83,7 @@ export async function runUntilSignal(
   });
   const listening = app.listen(port, host).catch(closeAfter);
   await Promise.race([stopped, listening]);
-  if (!closing) logger.info({ address: await app.getUrl() }, 'listening');
-  process.send?.({ port: (app.getHttpServer().address() as AddressInfo).port });
+  // A process that a signal has stopped meanwhile has no port.
+  if (!closing) process.send?.({ port: (app.getHttpServer().address() as AddressInfo).port });
   await stopped;
 }

@@ -1,5 +1,4 @@
-import type { Look, Value } from './look';
-import { LOCK_CURSOR } from './events.sql';
+import { LOCK_CURSOR, type Look, type Value } from './look';
 
 /**
  * The last blocks and the cursor, which hold some thousand rows at most: blocks link, their times do not fall, and the events in

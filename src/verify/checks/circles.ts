@@ -1,5 +1,4 @@
-import { type Look, halves } from './look';
-import { LOCK_CURSOR } from './events.sql';
+import { LOCK_CURSOR, type Look, halves } from './look';
 import { compareRows, namesOf, writeRows, type Model } from './model-rows';
 import { type CircleEvent, CircleModel, type Rows } from './circle-model';
 

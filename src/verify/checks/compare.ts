@@ -1,5 +1,4 @@
-import { LOCK_CURSOR } from './events.sql';
-import type { Look, Value } from './look';
+import { LOCK_CURSOR, type Look, type Value } from './look';
 
 interface Derived {
   table: string;

@@ -179,7 +179,5 @@ export const UNCONFIRMED_TIMES: Following = {
   values: { confirmed_at: 'NULL::timestamptz' },
 };
 
-/** Keeps the indexer out: its transactions lock the cursor before they write. */
-export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';
 /** Whether a chain was ever read. */
 export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

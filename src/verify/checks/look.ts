@@ -121,3 +121,6 @@ export class Look {
     }
   }
 }
+
+/** Keeps the indexer out: its transactions lock the cursor before they write. */
+export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';

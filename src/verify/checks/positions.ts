@@ -1,5 +1,4 @@
-import { type Look, type Value, unique } from './look';
-import { LOCK_CURSOR } from './events.sql';
+import { LOCK_CURSOR, type Look, type Value, unique } from './look';
 import { type Row, compareRows, namesOf, writeRows, type Model } from './model-rows';
 import { type Account, type Pool, type PoolEvent, YieldModel } from './yield-model';
 

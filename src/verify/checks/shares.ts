@@ -1,5 +1,4 @@
-import { type Look, type Value, halves, unique } from './look';
-import { LOCK_CURSOR } from './events.sql';
+import { LOCK_CURSOR, type Look, type Value, halves, unique } from './look';
 import { type Row, compareRows, writeRows, type Model } from './model-rows';
 import { type Part, ShareModel, type WrongPart, SECOND } from './share-model';
 

@@ -93,7 +93,9 @@ class Connections {
       const before = this.answers.get(socket);
       if (this.closing && before) before.shouldKeepAlive = true;
       this.answers.set(socket, response);
-      response.once('close', () => this.rest(socket));
+      response.once('close', () => {
+        if (this.answers.get(socket) === response) this.rest(socket);
+      });
       if (this.closing) response.shouldKeepAlive = false;
     });
   }

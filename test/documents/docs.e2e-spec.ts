@@ -1,4 +1,4 @@
-import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import zlib, { gunzipSync } from 'node:zlib';
 import { createApp } from '#api/app.setup';
 import { type TestApp, useApp } from '../support/app';
 
@@ -90,7 +90,7 @@ describe('what the page at /docs loads', () => {
   const BUNDLE = '/docs/assets/swagger-ui-bundle.js';
 
   it('is compressed once for all requests', async () => {
-    const compressors = [jest.spyOn(zlib, 'gzip'), jest.spyOn(zlib, 'brotliCompress')];
+    const compressor = jest.spyOn(zlib, 'gzip');
     const urls = [
       BUNDLE,
       '/docs/assets/swagger-ui.css',
@@ -99,12 +99,8 @@ describe('what the page at /docs loads', () => {
       '/docs/openapi.json',
     ];
     for (let round = 0; round < 2; round++)
-      await Promise.all(
-        ['gzip', 'br', 'gzip, br'].flatMap((encoding) =>
-          urls.map((url) => get(url, { 'accept-encoding': encoding })),
-        ),
-      );
-    expect(compressors.map(({ mock }) => mock.calls.length)).toEqual([urls.length, urls.length]);
+      await Promise.all(urls.map((url) => get(url, { 'accept-encoding': 'gzip' })));
+    expect(compressor.mock.calls.length).toBe(urls.length);
     jest.restoreAllMocks();
   });
 
@@ -117,25 +113,22 @@ describe('what the page at /docs loads', () => {
   ])('is the same in every encoding, with one tag: %s', async (url, caching, type) => {
     const plain = await get(url);
     const gzip = await get(url, { 'accept-encoding': 'gzip' });
-    const br = await get(url, { 'accept-encoding': 'br' });
     const head = await get(url, { 'accept-encoding': 'gzip' }, 'HEAD');
-    const known = await get(url, { 'if-none-match': String(plain.headers.etag), 'accept-encoding': 'br' });
+    const known = await get(url, { 'if-none-match': String(plain.headers.etag), 'accept-encoding': 'gzip' });
     // Jest compares byte by byte, which takes long.
     expect(gunzipSync(gzip.rawPayload).equals(plain.rawPayload)).toBe(true);
-    expect(brotliDecompressSync(br.rawPayload).equals(plain.rawPayload)).toBe(true);
     expect([known.statusCode, known.payload]).toEqual([304, '']);
     expect([head.payload, head.headers['content-length']]).toEqual(['', gzip.headers['content-length']]);
-    for (const { headers } of [plain, gzip, br, head, known])
+    for (const { headers } of [plain, gzip, head, known])
       expect([headers['cache-control'], headers.vary, headers.etag]).toEqual([
         caching,
         'Accept-Encoding',
         plain.headers.etag,
       ]);
-    for (const { headers } of [plain, gzip, br, head]) expect(headers['content-type']).toBe(type);
-    expect([plain, gzip, br, known].map(({ headers }) => headers['content-encoding'])).toEqual([
+    for (const { headers } of [plain, gzip, head]) expect(headers['content-type']).toBe(type);
+    expect([plain, gzip, known].map(({ headers }) => headers['content-encoding'])).toEqual([
       undefined,
       'gzip',
-      'br',
       undefined,
     ]);
     expect((await get(url, { 'if-none-match': 'W/"another"' })).statusCode).toBe(200);
@@ -187,7 +180,8 @@ describe('the address of the service in the document', () => {
       for (let n = 0; n < hosts; n++) await ask(app, { host: `h${n}.example`, 'accept-encoding': 'gzip' });
       return compressor.mock.calls.length - before;
     };
-    expect([await times(named, 20), await times(named, 20)]).toEqual([1, 0]);
+    await ask(named, {});
+    expect(await times(named, 20)).toBe(0);
     expect([await times(plain, 16), await times(plain, 16)]).toEqual([16, 0]);
     // Ever new names do not keep a known one out for good.
     expect([await times(plain, 17), await times(plain, 17)]).toEqual([1, 17]);

@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import multipart from '@fastify/multipart';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Controller, Get, Header, HttpCode, Module, Post, Query } from '@nestjs/common';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { TopLevelCopy } from '#platform/answers/pagination';
 import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from '../support/app';
@@ -155,31 +155,34 @@ describe('ETag', () => {
 describe('compression', () => {
   const LARGE = '/texts?characters=9000';
   const BODY = `{"success":true,"data":"${TEXT.slice(0, 9000)}"}`;
-  const decode = { gzip: gunzipSync, br: brotliDecompressSync };
 
-  it.each([
-    ['gzip', 'gzip'],
-    ['br', 'br'],
-    ['gzip, deflate, br, zstd', 'gzip'],
-    ['*', 'gzip'],
-    ['GZIP ; q=0.5 , br;q=1.0', 'br'],
-    ['gzip;q=0, *', 'br'],
-  ] as const)('of large answers as asked for: %s gives %s', async (accepted, encoding) => {
-    const { statusCode, headers, rawPayload } = await get(LARGE, { 'accept-encoding': accepted });
-    expect([statusCode, headers['content-encoding']]).toEqual([200, encoding]);
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(headers['content-length']).toBe(String(rawPayload.length));
-    expect(rawPayload.length).toBeLessThan(1000);
-    expect(decode[encoding](rawPayload).toString()).toBe(BODY);
-  });
-
-  it.each(['', 'identity', 'deflate', 'gzip;q=0', 'gzip;q=x', '*;q=0', 'identity, gzip;q=0.5', 'xgzip'])(
-    'not when it is not asked for: %s',
+  it.each(['gzip', 'gzip, deflate, br, zstd', '*', 'GZIP ; q=0.5 , br;q=1.0'])(
+    'of large answers as asked for: %s',
     async (accepted) => {
-      const { headers, payload } = await get(LARGE, { 'accept-encoding': accepted });
-      expect([headers['content-encoding'], payload]).toEqual([undefined, BODY]);
+      const { statusCode, headers, rawPayload } = await get(LARGE, { 'accept-encoding': accepted });
+      expect([statusCode, headers['content-encoding']]).toEqual([200, 'gzip']);
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(headers['content-length']).toBe(String(rawPayload.length));
+      expect(rawPayload.length).toBeLessThan(1000);
+      expect(gunzipSync(rawPayload).toString()).toBe(BODY);
     },
   );
+
+  it.each([
+    '',
+    'identity',
+    'deflate',
+    'br',
+    'gzip;q=0',
+    'gzip;q=0, *',
+    'gzip;q=x',
+    '*;q=0',
+    'identity, gzip;q=0.5',
+    'xgzip',
+  ])('not when it is not asked for: %s', async (accepted) => {
+    const { headers, payload } = await get(LARGE, { 'accept-encoding': accepted });
+    expect([headers['content-encoding'], payload]).toEqual([undefined, BODY]);
+  });
 
   it('keeps the ETag, and says to caches what it depends on', async () => {
     const plain = await get(LARGE);
@@ -208,7 +211,7 @@ describe('compression', () => {
     '/health',
     '/example/answers/file',
   ])('not of small answers, nor of sign-in, nor of what has no envelope: %s', async (url) => {
-    const { statusCode, headers } = await get(url, { 'accept-encoding': 'gzip, br' });
+    const { statusCode, headers } = await get(url, { 'accept-encoding': 'gzip' });
     expect([statusCode, headers['content-encoding']]).toEqual([200, undefined]);
     expect(String(headers.vary)).not.toContain('Accept-Encoding');
   });

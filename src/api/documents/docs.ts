@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Asset } from '#platform/answers/asset';
+import { Asset } from '#platform/answers/send-text';
 import { isHost } from '#platform/http/request-form';
 import type { Environment } from '#settings/environment';
 import { createDocument, servedAt } from './document';

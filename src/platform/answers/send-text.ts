@@ -1,19 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { hash } from 'node:crypto';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 
 /** Characters. Compressing a shorter text costs more than it saves. */
 const COMPRESS_FROM = 8 * 1024;
-
-export type Encoding = 'gzip' | 'br';
-
-type Done = (error: Error | null, body: Buffer) => void;
-
-/** Moderate levels: answers are compressed for each request, so time counts more than the last percent of size. */
-const COMPRESSORS: Record<Encoding, (text: string, done: Done) => void> = {
-  gzip: (text, done) => gzip(text, { level: 6 }, done),
-  br: (text, done) => brotliCompress(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }, done),
-};
 
 /**
  * Sends the text of a successful answer. GETs get an ETag, and a 304 when the client already has that text. Large
@@ -33,9 +24,14 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
     // Fastify sends no body to HEAD, and without a body it would write the length 0.
     return method === 'HEAD' ? reply.send(text) : reply.removeHeader('content-type').send();
   }
-  if (!isLarge || method === 'HEAD') return reply.send(text);
-  const encoding = encodingOf(headers['accept-encoding']);
-  return encoding ? sendCompressed(reply, text, encoding) : reply.send(text);
+  if (!isLarge || method === 'HEAD' || !acceptsGzip(headers['accept-encoding'])) return reply.send(text);
+  // In a thread of Node's pool. Awaiting the reply waits until it is sent.
+  gzip(text, (error, body) => {
+    if (reply.sent) return;
+    if (error) reply.send(text);
+    else reply.header('content-encoding', 'gzip').send(body);
+  });
+  return reply;
 }
 
 /** Weak, because the compressed text has the same tag. A handler may have set its own. */
@@ -53,33 +49,58 @@ const weak = (tag: string): string => (tag.startsWith('"') ? `W/${tag}` : tag);
  * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so a quoted
  * text found in a list of tags is one of them.
  */
-export const isNamed = (tag: string, known: string): boolean =>
-  known.trim() === '*' || known.includes(tag.slice(2));
+const isNamed = (tag: string, known: string): boolean => known.trim() === '*' || known.includes(tag.slice(2));
 
-/** gzip on equal weights, because it takes less time than br. Without the header nothing is compressed. */
-export function encodingOf(accepted: string | string[] = ''): Encoding | undefined {
-  const weights = new Map<string, number>();
-  for (const part of String(accepted).toLowerCase().split(',')) {
-    const [name, ...parameters] = part.split(';').map((each) => each.trim());
-    const weight = parameters.find((each) => each.startsWith('q='));
-    weights.set(name, weight ? Number(weight.slice(2)) : 1);
-  }
-  const weightOf = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
-  const best = weightOf('gzip') >= weightOf('br') ? 'gzip' : 'br';
-  return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : undefined;
+/** Whether the client takes gzip as readily as plain text. Without the header nothing is compressed. */
+function acceptsGzip(accepted: string | string[] = ''): boolean {
+  const weights = new Map(
+    String(accepted)
+      .toLowerCase()
+      .split(',')
+      .map((part) => {
+        const [name, weight = 'q=1'] = part.split(';').map((each) => each.trim());
+        return [name, Number(weight.replace('q=', ''))];
+      }),
+  );
+  const gzip = weights.get('gzip') ?? weights.get('*') ?? 0;
+  return gzip > 0 && gzip >= (weights.get('identity') ?? 0);
 }
 
-/** Compresses in a thread of Node's pool. Awaiting the reply waits until it is sent. */
-function sendCompressed(reply: FastifyReply, text: string, encoding: Encoding): FastifyReply {
-  COMPRESSORS[encoding](text, (error, body) => {
-    if (reply.sent) return;
-    if (error) reply.send(text);
-    else reply.header('content-encoding', encoding).send(body);
-  });
-  return reply;
-}
-
-export function vary(reply: FastifyReply): void {
+function vary(reply: FastifyReply): void {
   const others = reply.getHeader('vary');
   void reply.header('vary', others ? `${String(others)}, Accept-Encoding` : 'Accept-Encoding');
+}
+
+/**
+ * What does not change while the process runs, such as a file. It is read, hashed and compressed once, when it is first
+ * asked for, so that requests cost nothing but the sending.
+ */
+export class Asset {
+  private made?: ReturnType<Asset['make']>;
+
+  constructor(
+    private readonly type: string,
+    private readonly read: () => Buffer | Promise<Buffer>,
+  ) {}
+
+  async send(reply: FastifyReply): Promise<FastifyReply> {
+    const { headers } = reply.request;
+    // After an error the next request tries again.
+    this.made ??= this.make().catch((error: Error) => ((this.made = undefined), Promise.reject(error)));
+    const { body, tag, packed } = await this.made;
+    if (packed) vary(reply);
+    void reply.header('etag', tag);
+    const known = headers['if-none-match'];
+    if (known !== undefined && isNamed(tag, known)) return reply.code(304).send();
+    const isPacked = packed && acceptsGzip(headers['accept-encoding']);
+    if (isPacked) void reply.header('content-encoding', 'gzip');
+    return reply.header('content-type', this.type).send(isPacked ? packed : body);
+  }
+
+  private async make(): Promise<{ body: Buffer; tag: string; packed?: Buffer }> {
+    const body = await this.read();
+    const tag = `W/"${hash('sha1', body, 'base64url')}"`;
+    if (this.type.startsWith('image/')) return { body, tag };
+    return { body, tag, packed: await promisify(gzip)(body, { level: 9 }) };
+  }
 }

@@ -58,22 +58,8 @@ export function isRefusal(error: unknown): boolean {
   return REFUSALS.includes(code) || TLS_CODE.test(code) || message === NO_TLS;
 }
 
-type Trait =
-  /** The database was the reason, not the request, and a retry may succeed. */
-  | 'unavailable'
-  /** The connection gets no more statements. */
-  | 'retires'
-  /** PostgreSQL ends the session by itself, between statements or in one, whose transaction it rolls back. */
-  | 'endsSession'
-  /** Nothing was done, and the same statement may succeed. */
-  | 'repeatable'
-  /** It may come from a pooler, so it does not tell whether the statement was done. Only reads are sent again. */
-  | 'tellsNothing';
-
 /** Its holder's commit may wait for a standby. */
 export const LOCKED = '55P03';
-/** A prepared statement is missing, as poolers lose them. */
-export const NOT_PREPARED = '26000';
 /** By its timeout, or by an administrator. */
 export const CANCELLED = '57014';
 export const OUT_OF_RANGE = '22023';
@@ -82,46 +68,23 @@ export const NO_STANDBY = '55000';
 export const WARNING = '01000';
 
 /**
- * What PostgreSQL, or a pooler in its place, says with an SQLSTATE, or with the beginning of several. The longest that
- * fits counts. What is absent does not hold.
+ * SQLSTATEs by what follows from them. Of codes that are not obvious: 25006 a server that was demoted, or is not promoted
+ * yet; 25P03 and 25P04 a transaction that was idle, or took too long; 26000 a prepared statement that is missing, as
+ * poolers lose them; 40001 also a conflict with recovery; 57P01 a shutdown or an administrator, 57P04 a dropped database,
+ * 57P05 an idle session. None is a code of Node.js, such as ECONNRESET, which pg's errors have in the same place.
  */
-const STATES: Readonly<Record<string, readonly [means: string, ...traits: Trait[]] | undefined>> = {
-  '08': ['connection exception', 'unavailable', 'retires', 'repeatable', 'tellsNothing'],
-  '25006': ['server demoted, or not promoted yet', 'unavailable', 'retires', 'repeatable'],
-  '25P03': ['transaction idle for too long', 'unavailable', 'endsSession'],
-  '25P04': ['transaction too long', 'unavailable', 'endsSession'],
-  [NOT_PREPARED]: ['prepared statement missing', 'unavailable', 'retires', 'repeatable'],
-  '40001': ['serialization failure, or conflict with recovery', 'unavailable', 'repeatable'],
-  '40P01': ['deadlock', 'unavailable', 'repeatable'],
-  [NO_STANDBY]: ['not in the state that is needed, as a standby that was promoted', 'retires'],
-  '53': ['insufficient resources', 'unavailable'],
-  [LOCKED]: ['lock not available in time', 'unavailable'],
-  '57': ['statement cancelled, by its timeout for example', 'unavailable'],
-  '57P': ['operator intervention', 'unavailable', 'retires'],
-  '57P0': ['server starts, or stops after a crash of a backend', 'unavailable', 'retires', 'repeatable'],
-  '57P01': ['ended by shutdown or an administrator', 'unavailable', 'retires', 'endsSession', 'repeatable'],
-  '57P04': ['database dropped', 'unavailable', 'retires', 'endsSession', 'repeatable'],
-  '57P05': ['session idle for too long', 'unavailable', 'retires', 'endsSession', 'repeatable'],
-  '58': ['error of the operating system', 'unavailable'],
-};
+const are =
+  (states: RegExp) =>
+  (code = ''): boolean =>
+    states.test(code);
 
-const LENGTH = 5;
-const SHORTEST = 2;
-
-/** Whether the trait holds. Never for codes of Node.js, such as ECONNRESET, which pg's errors have in the same place. */
-const holds =
-  (trait: Trait) =>
-  (code = ''): boolean => {
-    if (code.length !== LENGTH) return false;
-    for (let length = LENGTH; length >= SHORTEST; length--) {
-      const state = STATES[code.slice(0, length)];
-      if (state) return state.includes(trait);
-    }
-    return false;
-  };
-
-export const meansUnavailable = holds('unavailable');
-export const retiresConnection = holds('retires');
-export const endsSession = holds('endsSession');
-export const isRepeatable = holds('repeatable');
-export const tellsNothing = holds('tellsNothing');
+/** The database was the reason, not the request, and a retry may succeed. */
+export const meansUnavailable = are(/^(08...|25006|25P03|25P04|26000|40001|40P01|53...|55P03|57...|58...)$/);
+/** The connection gets no more statements. */
+export const retiresConnection = are(/^(08...|25006|26000|55000|57P..)$/);
+/** PostgreSQL ends the session by itself, between statements or in one, whose transaction it rolls back. */
+export const endsSession = are(/^(25P03|25P04|57P01|57P04|57P05)$/);
+/** Nothing was done, and the same statement may succeed. */
+export const isRepeatable = are(/^(08...|25006|26000|40001|40P01|57P0.)$/);
+/** It may come from a pooler, so it does not tell whether the statement was done. Only reads are sent again. */
+export const tellsNothing = are(/^08...$/);

@@ -120,7 +120,9 @@ BEGIN
     -- What refresh_streams would find: a new pool has its first deposit and nothing else.
     INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
     SELECT n.pool, m.address, 'DEPOSIT', 'PENDING', n.deposit, n.deposit
-    FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit) JOIN pool_members m ON m.pool_id = n.pool AND m.indexed;
+    FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit)
+    -- Each pool by the index: a plain join would read all of it while statistics say that it is almost empty.
+    CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = n.pool AND indexed OFFSET 0) m;
   END IF;
   IF placed THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
   PERFORM set_config('savings.creating', 'off', true);

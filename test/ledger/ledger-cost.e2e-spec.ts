@@ -1,5 +1,8 @@
 import type { Client } from 'pg';
-import { type SignedIn, TEN, until, useApp } from '../support/app';
+import { v7 as uuidv7 } from 'uuid';
+import { valuesOf } from '#platform/postgres/statement';
+import { CREATE_POOLS } from '#features/pools/pools.sql';
+import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
 import { INSERT_ROW, IS_BLOCKED, connectAs, ledgerRow, rowValues } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { differences } from '../support/recount';
@@ -67,6 +70,31 @@ it('a deposit into a pool of members of very many pools writes two rows more for
     await client.end();
   }
   await lookUpOnly(app, 32);
+});
+
+it('a pool reads no more rows of members when many were made since statistics were gathered', async () => {
+  const newMembers = (length: number): string[] => Array.from({ length }, () => newWallet().address);
+  for (let i = 0; i < 20; i++) await app.createPool(owner, { members: newMembers(100) });
+  await app.sql('VACUUM ANALYZE pool_members');
+  await lookUpOnly(app, 1);
+  const members = newMembers(10);
+  for (let i = 0; i < 40; i++) await app.createPool(owner, { members });
+  const client = await connect('writer');
+  await client.query('BEGIN');
+  await client.query({
+    text: CREATE_POOLS.text,
+    values: valuesOf(CREATE_POOLS, {
+      ...{ pools: [uuidv7()], deposits: [uuidv7()], types: ['cooperative'], owners: [owner.user.id] },
+      ...{ contracts: [CONTRACTS.cooperative], autoCompound: [false], ownerAddresses: [owner.address] },
+      ...{ members: [`{${members.join().toLowerCase()}}`], amounts: [TEN], createdAt: [new Date().toISOString()] },
+    }),
+  });
+  const { rows } = await client.query<{ read: number }>(
+    `SELECT idx_tup_fetch::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'pool_members'`,
+  );
+  await client.end();
+  await lookUpOnly(app, 32);
+  expect(rows[0].read).toBeLessThanOrEqual(6 * members.length);
 });
 
 describe('while a batch of events is not committed, POST /pools waits for nothing', () => {

@@ -86,7 +86,11 @@ it('a pool reads no more rows of members when many were made since statistics we
     values: valuesOf(CREATE_POOLS, {
       ...{ pools: [uuidv7()], deposits: [uuidv7()], types: ['cooperative'], owners: [owner.user.id] },
       ...{ contracts: [CONTRACTS.cooperative], autoCompound: [false], ownerAddresses: [owner.address] },
-      ...{ members: [`{${members.join().toLowerCase()}}`], amounts: [TEN], createdAt: [new Date().toISOString()] },
+      ...{
+        members: [`{${members.join().toLowerCase()}}`],
+        amounts: [TEN],
+        createdAt: [new Date().toISOString()],
+      },
     }),
   });
   const { rows } = await client.query<{ read: number }>(

@@ -33,8 +33,9 @@ const ADAPTED = `
 
 /** The checks of `verify` whose repair makes what follows from the events and the ledger. */
 const REPAIRED = [
-  ...['draws', 'shareTotals', 'winners', 'set aside'],
-  ...['pools', 'positions', 'totals', 'of none', 'addresses'],
+  // This process compares positions, while the database compares all else.
+  ['positions'],
+  ['draws', 'shareTotals', 'winners', 'set aside', 'pools', 'totals', 'of none', 'addresses'],
 ];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
@@ -84,7 +85,7 @@ export class Replay {
       names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
     const pools = new PoolCorrection(writer);
     const events = await this.walk(readers, pools);
-    const repaired = await this.repair(writer);
+    const repaired = await this.repair([writer, readers[0]]);
     const corrected = {
       ...repaired.mended,
       share_events: shares.rows,
@@ -129,11 +130,14 @@ export class Replay {
   }
 
   /** What follows from events and ledger is repaired as by `verify --repair`. */
-  private async repair(client: Client): Promise<Findings> {
+  private async repair(clients: Client[]): Promise<Findings> {
     const findings = new Findings(MOST_REFUSED);
     const mode = { repair: true, hasEvents: true, signal: this.signal };
-    const look = new Look(client, findings, mode);
-    for (const check of CHECKS) if (REPAIRED.includes(check.name)) await runCheck(check, look);
+    const repair = async (client: Client, names: string[]): Promise<void> => {
+      const look = new Look(client, findings, mode);
+      for (const check of CHECKS) if (names.includes(check.name)) await runCheck(check, look);
+    };
+    await Promise.all(REPAIRED.map((names, i) => repair(clients[i], names)));
     return findings;
   }
 }

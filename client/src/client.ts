@@ -99,14 +99,14 @@ export class SavingsClient {
       { ...DEFAULT_RETRY, ...retry },
       (expired) => this.renew(expired),
     );
-    this.api = createApi<paths>({ baseUrl: this.baseUrl, fetch: this.transport.fetch });
+    this.api = createApi<paths>({ baseUrl: this.baseUrl, fetch: (request) => this.transport.sent(request) });
     this.api.use({
       async onResponse({ response }) {
         if (!response.ok) throw await errorOf(response);
       },
     });
     this.pools = new Pools(this.api);
-    this.transactions = new Transactions(this.api, (id) => this.payments.confirmed(id));
+    this.transactions = new Transactions(this.api);
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
     this.webhooks = new Webhooks(this.api);

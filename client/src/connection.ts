@@ -64,12 +64,6 @@ export class Connection implements Observable<ConnectionState> {
     this.subject.change({ unreachable: false });
   }
 
-  /** Nothing has arrived for too long. */
-  silent(): void {
-    this.hasFailed = true;
-    this.subject.change({ unreachable: true });
-  }
-
   /** Keeps what the service refused: until its time nothing is sent, by no tab. */
   paused(pause: Pause, isOwn = true): void {
     if (pause.until <= Math.max(Date.now(), this.pause?.until ?? 0)) return;

@@ -40,9 +40,8 @@ export interface StreamOptions<Name extends Topic = Topic> extends EventsOptions
   onAlive?: () => void;
 }
 
-/** The service sends a ping every 15 s. */
-const LATE_MS = 20_000;
-const SILENCE_MS = 45_000;
+/** The service sends a ping every 15 s: two of them are missing. */
+const SILENCE_MS = 35_000;
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 /** The longest wait, even if the service asks for more. */
@@ -67,15 +66,11 @@ export async function* followEvents<Name extends Topic>(
     const silence = new AbortController();
     const ended = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let late: ReturnType<typeof setTimeout> | undefined;
-    const { connection } = transport;
     const onChunk = (): void => {
       clearTimeout(timer);
-      clearTimeout(late);
       if (isConnected) {
-        connection.reached();
+        transport.connection.reached();
         onAlive?.();
-        late = setTimeout(() => connection.silent(), LATE_MS);
       }
       timer = setTimeout(
         () => silence.abort(new NoAnswerError('the stream went silent', undefined)),
@@ -108,7 +103,6 @@ export async function* followEvents<Name extends Topic>(
       lost = error;
     } finally {
       clearTimeout(timer);
-      clearTimeout(late);
       // Leaving the loop closes the connection.
       silence.abort();
     }

@@ -9,7 +9,7 @@ type Message = SessionMessage | { readonly kind: 'paused'; readonly pause: Pause
 export class SharedState {
   readonly session: Session;
   readonly connection: Connection;
-  private readonly line: TabLine<Message>;
+  private readonly line: TabLine<Message> | undefined;
 
   constructor(
     readonly tabs: TabTools,
@@ -17,8 +17,8 @@ export class SharedState {
     tokens: TokenStore,
   ) {
     this.line = openLine<Message>(tabs, lineName(baseUrl), (message) => this.hear(message));
-    this.session = new Session(tokens, (message) => this.line.say(message));
-    this.connection = new Connection((pause) => this.line.say({ kind: 'paused', pause }));
+    this.session = new Session(tokens, (message) => this.line?.say(message));
+    this.connection = new Connection((pause) => this.line?.say({ kind: 'paused', pause }));
   }
 
   private hear(message: Message): void {

@@ -70,24 +70,16 @@ export function browserTabs(): TabTools {
   };
 }
 
-/** Opens a line. Without a BroadcastChannel nobody hears and nobody says anything. */
+/** Opens a line, if there is a BroadcastChannel. */
 export function openLine<Message extends TabMessage>(
   { channel }: TabTools,
   name: string,
   hear: (message: Message) => void,
-): TabLine<Message> {
+): TabLine<Message> | undefined {
   const opened = channel?.(name);
-  if (!opened) return { say: () => undefined, close: () => undefined };
+  if (!opened) return undefined;
   opened.onmessage = ({ data }) => hear(data as Message);
-  let closed = false;
-  return {
-    // A closed channel throws.
-    say: (message) => void (closed || opened.postMessage(message)),
-    close: () => {
-      closed = true;
-      opened.close();
-    },
-  };
+  return { say: (message) => opened.postMessage(message), close: () => opened.close() };
 }
 
 /** By store, what this page does: clients with the same store know of each other's payments. */

@@ -1,6 +1,5 @@
 import type { Connection, Pause } from './connection.js';
 import { ApiError, NoAnswerError, type SavingsError } from './errors.js';
-import { Reads } from './reads.js';
 import type { components } from './schema.js';
 import type { Session, SessionEnd } from './session.js';
 import { backoff, wait } from './wait.js';
@@ -46,8 +45,6 @@ const LOGOUT = /\/logout(\/all)?$/;
  * sent: what cannot wait gets the same refusal again, from here.
  */
 export class Transport {
-  private readonly reads = new Reads((request) => this.sent(request));
-
   constructor(
     private readonly send: typeof fetch,
     private readonly session: Session,
@@ -62,12 +59,9 @@ export class Transport {
 
   /**
    * Does not throw for error statuses: see `errorOf`.
+   * @param isStream its caller reconnects: it is sent again only with a new token, and has no time limit
    * @throws NoAnswerError, or the reason of the request's signal
    */
-  readonly fetch = async (input: Request): Promise<Response> =>
-    this.reads.fetch(input, await this.session.tokens.get());
-
-  /** @param isStream its caller reconnects: it is sent again only with a new token, and has no time limit */
   async sent(input: Request, { isStream = false } = {}): Promise<Response> {
     const end = isStream ? Infinity : Date.now() + this.retry.maxTotalMs;
     const attempts = this.retry.attempts ?? (input.headers.has(IDEMPOTENCY_KEY) ? Infinity : ATTEMPTS);

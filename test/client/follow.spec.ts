@@ -240,7 +240,7 @@ describe('tabs', () => {
     for (const { follower } of [first, second, third]) expect(follower.state).toEqual(first.follower.state);
   });
 
-  it('go on from where the one that is closed was, without a read', async () => {
+  it('go on from where the one that is closed was', async () => {
     const [first, second] = [follow(), follow()];
     await reach(() => first.follower.state.live && second.follower.state.live);
     service.happen('webhook.paused', { account: A });
@@ -250,7 +250,6 @@ describe('tabs', () => {
     await live(second);
     service.happen('webhook.resumed', { account: A });
     await reach(() => second.events.length === 2);
-    expect(service.asked).toEqual([START, STREAM, STREAM]);
     expect(service.lastIds.at(-1)).toBe(idOf(2));
   });
 
@@ -394,6 +393,7 @@ describe('a limit', () => {
     const at = second.follower.state.pausedUntil!;
     expect(at - Date.now()).toBeGreaterThan(590_000);
     const asked = service.asked.length;
+    const read = service.count(START);
     service.happen('pool.painted');
     await expect(second.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
     await pass(9 * MINUTE_MS, 1_000);
@@ -402,8 +402,7 @@ describe('a limit', () => {
     await reach(() => service.asked.length > asked);
     expect(Date.now()).toBeGreaterThanOrEqual(at);
     // One for each account.
-    await reach(() => service.asked.length === asked + 2);
-    expect(service.asked.slice(asked)).toEqual([START, START]);
+    await reach(() => service.count(START) === read + 2);
     expect(second.follower.state.pausedUntil).toBeNull();
   });
 });
@@ -426,9 +425,10 @@ describe('a service that does not answer', () => {
   it('is noticed by a stream that goes silent, too', async () => {
     const opened = follow();
     await live(opened);
-    await pass(21_000);
+    service.freeze();
+    await pass(35_000 + 500 + 5_000);
     expect(opened.follower.state.unreachable).toBe(true);
-    service.happen('webhook.paused', { account: A });
+    service.thaw();
     await reach(() => !opened.follower.state.unreachable);
   });
 });

@@ -40,7 +40,7 @@ type Message =
 const LOOK_MS = 10_000;
 /** How long the tab that leads may take to say that it is there. */
 const LEADER_MS = 5_000;
-const EMPTY: Shared = { data: null, stale: true, cursor: undefined, live: false, error: null };
+const EMPTY: Shared = { data: null, cursor: undefined, live: false, error: null };
 
 /** What a start page shows, for one account, kept true. One tab reads and follows the stream for all of them. */
 export class Follower implements Observable<FollowState> {
@@ -105,8 +105,8 @@ export class Follower implements Observable<FollowState> {
 
   /** Wants everything read once more. Rarely needed: what happens arrives by itself. */
   refresh(): void {
-    if (!this.leading) this.line?.say({ kind: 'refresh' });
-    this.reread();
+    if (this.leading) this.leading.refresh();
+    else this.line?.say({ kind: 'refresh' });
   }
 
   /**
@@ -171,7 +171,7 @@ export class Follower implements Observable<FollowState> {
       if (message.term === this.term && message.turn === this.turn)
         this.line?.say({ kind: 'here', term: this.term });
       else this.tell();
-    } else if (message.kind === 'refresh') this.reread();
+    } else if (message.kind === 'refresh') this.leading?.refresh();
     // What a tab says that has lost the lead without knowing it is old.
     else if (message.term >= this.term && !this.leading) {
       this.heardAt = Date.now();
@@ -217,12 +217,6 @@ export class Follower implements Observable<FollowState> {
     } finally {
       if (this.leading === leader) this.leading = undefined;
     }
-  }
-
-  /** The tab that leads next reads it if this one ends before it has. */
-  private reread(): void {
-    if (this.leading) this.leading.refresh();
-    else this.shared = { ...this.shared, stale: true };
   }
 
   private share(fields: Partial<Shared>, event?: SavingsEvent): void {

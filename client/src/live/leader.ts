@@ -7,8 +7,6 @@ import { backoff, untilAborted, wait } from '../wait.js';
 /** What the tab that leads tells the others. */
 export interface Shared {
   readonly data: Start | null;
-  /** Whether something has happened that `data` lacks. */
-  readonly stale: boolean;
   /** The last event that was told of, from which the stream continues; undefined before the first read. */
   readonly cursor: string | undefined;
   /** Whether events arrive. */
@@ -45,7 +43,8 @@ export class Leader {
   /** The stream needs a place from which to go on. */
   private readonly begun = new Promise<void>((resolve) => (this.begin = resolve));
   private isLive = false;
-  private isStale: boolean;
+  /** Whether something has happened that was not read yet, perhaps in the tab that led before. */
+  private isStale = true;
   private cursor: string | undefined;
   /** Counts events: a read that began before one of them may lack it. */
   private happened = 0;
@@ -58,12 +57,8 @@ export class Leader {
     private readonly audience: Audience,
     known: Shared,
   ) {
-    this.isStale = known.stale;
     this.cursor = known.cursor;
-    this.reader = new Reader(
-      () => this.read(),
-      () => connection.state.pausedUntil,
-    );
+    this.reader = new Reader(() => this.read());
     if (known.cursor !== undefined) this.begin();
   }
 
@@ -72,7 +67,6 @@ export class Leader {
     this.happened++;
     this.isStale = true;
     this.reader.want();
-    this.audience.share({ stale: true });
   }
 
   /** Somebody looks: what happened while nobody did is read now. */
@@ -83,12 +77,12 @@ export class Leader {
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.signal = signal;
-    // What the service did not answer it may answer now.
-    const unsubscribe = this.connection.subscribe(({ unreachable }) => {
-      if (!unreachable && this.isStale) this.reader.soon();
+    // What the service did not answer, or refused for a while, it may answer now.
+    const unsubscribe = this.connection.subscribe(({ unreachable, pausedUntil }) => {
+      if (!unreachable && pausedUntil === null) this.reader.soon();
     });
     try {
-      if (this.isStale) this.reader.want();
+      this.reader.want();
       await Promise.all([this.stream(signal), this.poll(signal)]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -106,7 +100,7 @@ export class Leader {
       signal.throwIfAborted();
       this.isStale = happened !== this.happened;
       this.cursor ??= data.cursor;
-      this.audience.share({ data, stale: this.isStale, cursor: this.cursor, error: null });
+      this.audience.share({ data, cursor: this.cursor, error: null });
       this.begin();
       return true;
     } catch (error) {
@@ -145,7 +139,7 @@ export class Leader {
       this.isStale = true;
       if (this.audience.isSeen()) this.reader.want();
     }
-    this.audience.share({ stale: this.isStale, cursor: this.cursor }, event);
+    this.audience.share({ cursor: this.cursor }, event);
   }
 
   private live(isLive: boolean): void {
@@ -186,11 +180,7 @@ class Reader {
   private failures = 0;
 
   /** @param read resolves to whether it was of use; may throw */
-  constructor(
-    private readonly read: () => Promise<boolean>,
-    /** Until when nothing may be read. */
-    private readonly pausedUntil: () => number | null,
-  ) {}
+  constructor(private readonly read: () => Promise<boolean>) {}
 
   /** Wants a read that begins after this. */
   want(): void {
@@ -222,13 +212,11 @@ class Reader {
     this.left = Math.min(AT_ONCE, this.left + gained);
     this.countedAt = this.left === AT_ONCE ? now : this.countedAt + gained * ANOTHER_MS;
     const turnMs = this.left > 0 ? 0 : this.countedAt + ANOTHER_MS - now;
-    const pauseMs = (this.pausedUntil() ?? 0) - now;
-    this.timer = setTimeout(() => void this.run(), Math.max(leastMs, turnMs, pauseMs));
+    this.timer = setTimeout(() => void this.run(), Math.max(leastMs, turnMs));
   }
 
   private async run(): Promise<void> {
     this.timer = undefined;
-    if ((this.pausedUntil() ?? 0) > Date.now()) return this.plan(0);
     this.isWanted = false;
     this.isReading = true;
     this.left--;

@@ -1,16 +1,15 @@
 import type { Abi, Hash, TransactionReceipt } from 'viem';
 import { DepositSubmittedError, isSavingsError } from '../errors.js';
+import { isTransient } from '../transport.js';
 import type { Api, ClientConfig, ContractCall } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
-import { followBatch } from './batch.js';
 import { addressOf, chainAccess } from './chain-access.js';
 import { callsOf } from './kinds.js';
 import { type Payment, isLastStep, isSent, depositIdOf } from './payment.js';
 import { type Progress, Run, type SendOptions } from './run.js';
 import { receiptOf } from './search.js';
-import { sendWith } from './send.js';
-import type { HashReporter } from './hash-reporter.js';
+import { followBatch, sendWith } from './send.js';
 
 export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   wallet?: Payer;
@@ -20,37 +19,31 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   abi: () => Promise<Abi>;
   reporter: HashReporter;
   onChange: (payment: Payment) => Promise<void>;
-  /** Changes the payment unless it was removed from the list. */
-  whileListed: (change: Partial<Payment>) => Promise<void>;
 }
 
 const SETTLING = { firstMs: 500, mostMs: 60_000 };
+const REPORTING = { firstMs: 1_000, mostMs: 60_000 };
 
 /** What ends a transaction once its block is final. One that was dropped can still be mined. */
 const ENDED = new Set(['transaction_reverted', 'transaction_cancelled', 'transaction_replaced']);
 
 /** Carries a payment out, or the rest of it, and tells of each of its states. */
 export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {
-  const { signal, reporter, onChange, whileListed } = options;
+  const { signal, reporter, onChange } = options;
   const depositId = depositIdOf(from);
   let payment = from;
   const change = async (changed: Partial<Payment>): Promise<void> => {
     payment = { ...payment, ...changed } as Payment;
     await onChange(payment);
   };
-  let told = from.told;
+  let told: Hash | undefined;
   const tell = async (progress: Progress): Promise<void> => {
     const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
     await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
     const { hash } = payment;
     if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
-    void reporter.sent(depositId, hash).then((knows) => {
-      if (!knows) return undefined;
-      // What is written of the payment from now on says so, too.
-      payment = { ...payment, told: hash };
-      return whileListed({ told: hash });
-    });
+    reporter.sent(depositId, hash);
   };
   try {
     const receipts = await send(payment, { ...options, tell });
@@ -65,7 +58,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     } else {
       await change({ state: 'failed', failure: { code, message: (error as Error).message } });
       if (depositId !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
-        void reporter.takeBack(depositId, payment.hash);
+        reporter.takeBack(depositId, payment.hash);
     }
     throw error;
   }
@@ -148,4 +141,54 @@ export async function submittedHash(api: Api, id: string): Promise<Hash | undefi
   const params = { path: { id } };
   const found = await api.GET('/transactions/by-id/{id}', { params }).catch(() => undefined);
   return found?.data?.data.submitted?.hash as Hash | undefined;
+}
+
+/**
+ * Reports to the service which transaction pays a deposit, in the background until it knows: then all devices show it, and
+ * none offers to pay again. A payment never waits for that, and never fails because of it.
+ */
+export class HashReporter {
+  /** By deposit: the newest that there is to tell. */
+  private readonly newest = new Map<string, Promise<void>>();
+
+  constructor(private readonly api: Api) {}
+
+  sent(id: string, hash: Hash): void {
+    this.tell(id, () =>
+      this.api.POST('/transactions/{id}/sent', { params: { path: { id } }, body: { hash } }),
+    );
+  }
+
+  /** That this transaction will not pay the deposit: the service looks at it now. */
+  takeBack(id: string, hash: Hash): void {
+    this.tell(id, () =>
+      this.api.DELETE('/transactions/{id}/sent', { params: { path: { id }, query: { hash } } }),
+    );
+  }
+
+  /** Resolves when nothing is left to tell of the deposit, or after the time. */
+  async settled(id: string, ms: number): Promise<void> {
+    const telling = this.newest.get(id);
+    if (telling) await Promise.race([telling, rest(ms)]);
+  }
+
+  private tell(id: string, request: () => Promise<unknown>): void {
+    const before = this.newest.get(id);
+    const isNewest = (): boolean => this.newest.get(id) === telling;
+    const untilKnown = async (): Promise<void> => {
+      // In their order: the last report holds.
+      await before;
+      for (let attempt = 1; isNewest(); attempt++) {
+        try {
+          await request();
+          return;
+        } catch (error) {
+          if (isSavingsError(error) && !isTransient(error)) return;
+        }
+        await rest(backoff(attempt, REPORTING.firstMs, REPORTING.mostMs));
+      }
+    };
+    const telling = untilKnown().finally(() => isNewest() && this.newest.delete(id));
+    this.newest.set(id, telling);
+  }
 }

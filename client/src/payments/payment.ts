@@ -57,7 +57,7 @@ export type Payment = Kept<PaymentRequest> & {
   readonly attention?: 'account' | 'chain';
   /** Of a failed payment: `code` as of a `SavingsError`, or `wallet` for an error of the wallet. */
   readonly failure?: { readonly code: string; readonly message: string };
-  /** The hash that the service knows of. */
+  /** @deprecated No longer written: each visit reports the hash to the service. */
   readonly told?: Hash;
   /** Not listed any more, and kept so that the deposit is not paid twice. */
   readonly dismissed?: true;

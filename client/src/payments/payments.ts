@@ -19,10 +19,9 @@ import {
   lockOf,
   depositIdOf,
 } from './payment.js';
-import { carryOut, submittedHash, untilSeen } from './payment-run.js';
+import { HashReporter, carryOut, submittedHash, untilSeen } from './payment-run.js';
 import { sentHash } from './search.js';
 import type { SendOptions } from './run.js';
-import { HashReporter } from './hash-reporter.js';
 
 export interface PaymentContext {
   readonly api: Api;
@@ -188,8 +187,6 @@ export class Payments implements Observable<readonly Payment[]> {
           // The wallet has sent what was given up.
           if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(payment, options.wallet);
         },
-        whileListed: (change) =>
-          this.entries.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
       });
     } finally {
       signal?.removeEventListener('abort', abort);

@@ -1,103 +1,67 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
-import { AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { AMOUNT } from '#values/rules';
 import { CIRCLE_STATES, CircleState } from '#values/types';
 import { toInteger } from '#platform/answers/pagination';
+import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { IsAmount, IsPositiveAmount } from '#ledger/chain/amounts';
 import { CIRCLE_ACTIONS } from './circles.sql';
 
-const TIME = { type: String, format: 'date-time', nullable: true } as const;
-
 export class CircleRound {
-  @ApiProperty({ type: 'integer', example: 0, description: 'Number of the round, from 0' }) round: number;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Member whose turn it is' }) account: string;
-  @ApiProperty({
-    type: 'integer',
-    example: 2,
-    description: 'Members who have paid, themselves or by collateral',
-  })
-  paidCount: number;
-  @ApiProperty({ ...TIME, description: 'End of its time; null before it starts' })
-  endsAt: string | null;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    pattern: AMOUNT,
-    description: 'Amount paid out; null until the round ends',
-  })
-  pot: string | null;
-  @ApiProperty({ ...TIME, description: 'Time at which the round was ended' }) endedAt: string | null;
+  @ApiInteger('Number of the round, from 0', { example: 0 }) round: number;
+  @ApiAddress('Member whose turn it is') account: string;
+  @ApiInteger('Members who have paid, themselves or by collateral', { example: 2 }) paidCount: number;
+  @ApiTime('End of its time; null before it starts', { nullable: true }) endsAt: string | null;
+  @ApiAmount('Amount paid out; null until the round ends', { nullable: true }) pot: string | null;
+  @ApiTime('Time at which the round was ended', { nullable: true }) endedAt: string | null;
 }
 
 export class CircleMember {
-  @ApiProperty({ pattern: STORED_ADDRESS }) account: string;
-  @ApiProperty({ type: 'integer', example: 0, description: "Round of the member's pot, from 0" })
-  place: number;
-  @ApiProperty(TIME) joinedAt: string | null;
-  @ApiProperty({ pattern: AMOUNT, description: 'Remaining collateral of the member' })
-  collateral: string;
+  @ApiAddress() account: string;
+  @ApiInteger("Round of the member's pot, from 0", { example: 0 }) place: number;
+  @ApiTime(undefined, { nullable: true }) joinedAt: string | null;
+  @ApiAmount('Remaining collateral of the member') collateral: string;
   @ApiProperty({ description: 'Whether the current round is paid' }) paid: boolean;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Rounds that the collateral paid' })
-  missed: number;
-  @ApiProperty({ pattern: AMOUNT, description: 'Pots paid out to the member' }) received: string;
+  @ApiInteger('Rounds that the collateral paid', { example: 0 }) missed: number;
+  @ApiAmount('Pots paid out to the member') received: string;
 }
 
 export class Circle {
-  @ApiProperty({ type: 'integer', example: 1, description: 'Number of the circle within its contract' })
-  circleId: number;
-  @ApiProperty({ pattern: STORED_ADDRESS }) contract: string;
+  @ApiInteger('Number of the circle within its contract', { example: 1 }) circleId: number;
+  @ApiAddress() contract: string;
   @ApiProperty({ enum: CIRCLE_STATES }) state: CircleState;
-  @ApiProperty({
-    pattern: STORED_ADDRESS,
-    description: 'Account that opened the circle: the owner of the pool',
-  })
-  organiser: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Contribution of each member in a round' })
-  contribution: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Amount that each member locks to join' }) collateral: string;
-  @ApiProperty({ type: 'integer', example: 2_592_000, description: 'Length of a round, in seconds' })
-  period: number;
-  @ApiProperty({ type: 'integer', example: 3, description: 'Number of members and of rounds' })
-  places: number;
-  @ApiProperty({ format: 'date-time', description: 'Deadline for joining' }) joinBy: string;
-  @ApiProperty({ format: 'date-time' }) openedAt: string;
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    example: 0,
-    description: 'Current round; null unless the circle runs',
-  })
+  @ApiAddress('Account that opened the circle: the owner of the pool') organiser: string;
+  @ApiAmount('Contribution of each member in a round') contribution: string;
+  @ApiAmount('Amount that each member locks to join') collateral: string;
+  @ApiInteger('Length of a round, in seconds', { example: 2_592_000 }) period: number;
+  @ApiInteger('Number of members and of rounds', { example: 3 }) places: number;
+  @ApiTime('Deadline for joining') joinBy: string;
+  @ApiTime() openedAt: string;
+  @ApiInteger('Current round; null unless the circle runs', { nullable: true, example: 0 })
   currentRound: number | null;
-  @ApiProperty({ ...TIME, description: 'End of the current round' }) roundEnd: string | null;
+  @ApiTime('End of the current round', { nullable: true }) roundEnd: string | null;
   @ApiProperty({ type: [CircleRound] }) rounds: CircleRound[];
   @ApiProperty({ type: [CircleMember], description: 'Members in the order of their turns' })
   members: CircleMember[];
 }
 
 export class OwnPlace {
-  @ApiProperty({ type: 'integer', example: 0, description: "Round of the caller's pot, from 0" })
-  place: number;
+  @ApiInteger("Round of the caller's pot, from 0", { example: 0 }) place: number;
   @ApiProperty({ example: true }) joined: boolean;
-  @ApiProperty({ pattern: AMOUNT, description: 'Remaining collateral' }) collateral: string;
+  @ApiAmount('Remaining collateral') collateral: string;
   @ApiProperty({ description: 'Whether the current round is paid' }) paid: boolean;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Rounds that the collateral paid' })
-  missed: number;
-  @ApiProperty({ pattern: AMOUNT, description: 'Claimable pots' }) payout: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Claimable refund of a circle that is over' })
-  refund: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Sum of payouts and refunds' }) received: string;
+  @ApiInteger('Rounds that the collateral paid', { example: 0 }) missed: number;
+  @ApiAmount('Claimable pots') payout: string;
+  @ApiAmount('Claimable refund of a circle that is over') refund: string;
+  @ApiAmount('Sum of payouts and refunds') received: string;
 }
 
 export class PoolRounds {
-  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiId() poolId: string;
   @ApiProperty({ type: Circle, nullable: true, description: 'Circle; null until the owner opens one' })
   circle: Circle | null;
-  @ApiProperty({
-    type: OwnPlace,
-    nullable: true,
-    description: 'Place of the caller; null for others',
-  })
+  @ApiProperty({ type: OwnPlace, nullable: true, description: 'Place of the caller; null for others' })
   mine: OwnPlace | null;
   @ApiProperty({
     enum: CIRCLE_ACTIONS,
@@ -116,10 +80,8 @@ const [SHORTEST, LONGEST] = [3600, 366 * 86_400];
 
 /** What the members agree on, for good. */
 export class OpenCircleQuery {
-  @ApiProperty({
-    pattern: AMOUNT,
+  @ApiAmount('Contribution of each member in a round, from 1 to 2^128-1 smallest token units', {
     example: '25000000000000000000',
-    description: 'Contribution of each member in a round, from 1 to 2^128-1 smallest token units',
   })
   @IsPositiveAmount()
   contribution: string;
@@ -134,13 +96,7 @@ export class OpenCircleQuery {
   @IsAmount()
   collateral?: string;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: SHORTEST,
-    maximum: LONGEST,
-    example: 2_592_000,
-    description: 'Length of a round, in seconds',
-  })
+  @ApiInteger('Length of a round, in seconds', { minimum: SHORTEST, maximum: LONGEST, example: 2_592_000 })
   @Transform(toInteger)
   @IsInt()
   @Min(SHORTEST)

@@ -1,33 +1,26 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { ApiAddress, ApiAmount, ApiInteger } from '#platform/openapi/fields';
 import { POOL_CALLS, type PoolCall } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
-const ADDRESS = { type: String, pattern: STORED_ADDRESS } as const;
 const ADDRESSES = { type: String, isArray: true } as const;
-const MINIMUM = {
-  type: String,
-  pattern: AMOUNT,
-  nullable: true,
-  description: 'Minimum in smallest units; null until the indexer has read it, or if the contract has none',
-} as const;
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
-  @ApiProperty({ ...ADDRESS, description: "`0xeeee…eeee` for the chain's own coin, as in ERC-7528" })
-  address: string;
+  @ApiAddress("`0xeeee…eeee` for the chain's own coin, as in ERC-7528") address: string;
   @ApiProperty({ description: 'Symbol; empty if the token has none' }) symbol: string;
-  @ApiProperty({ type: 'integer', description: 'One token has 10^decimals units' }) decimals: number;
+  @ApiInteger('One token has 10^decimals units') decimals: number;
 }
 
 export class ChainCurrency {
   @ApiProperty({ example: 'Ether' }) name: string;
   @ApiProperty({ example: 'ETH' }) symbol: string;
-  @ApiProperty({ type: 'integer' }) decimals: number;
+  @ApiInteger() decimals: number;
 }
 
 export class ChainInfo {
-  @ApiProperty({ type: 'integer', example: 31_337 }) id: number;
+  @ApiInteger(undefined, { example: 31_337 }) id: number;
   @ApiProperty({ example: 'Local chain' }) name: string;
   @ApiProperty({ type: ChainCurrency, description: 'Currency of fees' }) currency: ChainCurrency;
   @ApiProperty({
@@ -46,36 +39,32 @@ export class ChainInfo {
 }
 
 export class PoolContracts extends FieldsByType<string | null>({
-  ...ADDRESS,
+  type: String,
+  pattern: STORED_ADDRESS,
   nullable: true,
   description: 'Contract for new pools of the type; null if there is none',
 }) {}
 
 export class ContractLists extends FieldsByType<string[]>(ADDRESSES) {}
 
-export class ContractMinimums extends FieldsByType<string | null>(MINIMUM) {}
+export class ContractMinimums extends FieldsByType<string | null>({
+  type: String,
+  pattern: AMOUNT,
+  nullable: true,
+  description: 'Minimum in smallest units; null until the indexer has read it, or if the contract has none',
+}) {}
 
 export class SignInRules {
   @ApiProperty({ type: [String], description: 'Hosts that can request a signature; empty allows any' })
   domains: string[];
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    description: 'Chain that messages must name; null allows any',
-  })
-  chainId: number | null;
-  @ApiProperty({ type: 'integer' }) nonceLifetimeSeconds: number;
-  @ApiProperty({ type: 'integer' }) tokenLifetimeSeconds: number;
+  @ApiInteger('Chain that messages must name; null allows any', { nullable: true }) chainId: number | null;
+  @ApiInteger() nonceLifetimeSeconds: number;
+  @ApiInteger() tokenLifetimeSeconds: number;
 }
 
 @ApiExtraModels(TokenInfo)
 export class ClientConfig {
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    description: 'Chain id; null until the indexer has read it',
-  })
-  chainId: number | null;
+  @ApiInteger('Chain id; null until the indexer has read it', { nullable: true }) chainId: number | null;
   @ApiProperty({
     type: ChainInfo,
     nullable: true,
@@ -107,8 +96,7 @@ export class ClientConfig {
   furtherContracts: ContractLists;
   @ApiProperty({ type: ContractLists, description: 'Older contracts, whose pools stay' })
   formerContracts: ContractLists;
-  @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
-  minimumDeposit: string;
+  @ApiAmount('Smallest first deposit of a pool, in smallest token units') minimumDeposit: string;
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string', pattern: AMOUNT },

@@ -1,8 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
-import { ADDRESS, AMOUNT, STORED_ADDRESS } from '#values/rules';
+import { ADDRESS, AMOUNT } from '#values/rules';
 import { toInteger } from '#platform/answers/pagination';
+import { ApiAddress, ApiAmount, ApiInteger } from '#platform/openapi/fields';
 import { IsPositiveAmount } from '#ledger/chain/amounts';
 
 const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
@@ -48,11 +49,7 @@ export class DepositCallsQuery {
 }
 
 export class WithdrawCallsQuery {
-  @ApiProperty({
-    pattern: AMOUNT,
-    example: '25000000000000000000',
-    description: 'Amount in smallest token units, from 1 to 2^256-1',
-  })
+  @ApiAmount('Amount in smallest token units, from 1 to 2^256-1', { example: '25000000000000000000' })
   @IsPositiveAmount()
   amount: string;
 }
@@ -68,18 +65,16 @@ export class CompoundingCallsQuery {
 }
 
 export class TicketCallsQuery {
-  @ApiProperty({ pattern: AMOUNT, example: '3', description: 'Number of tickets, at least 1' })
+  @ApiAmount('Number of tickets, at least 1', { example: '3' })
   @IsPositiveAmount()
   count: string;
 }
 
 export class DrawCallsQuery {
-  @ApiProperty({
-    type: 'integer',
+  @ApiInteger('Number of the draw within its contract', {
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     example: 1,
-    description: 'Number of the draw within its contract',
   })
   @Transform(toInteger)
   @IsInt()
@@ -98,14 +93,11 @@ export class DrawCallsQuery {
 
 export class ContractCall {
   @ApiProperty({ enum: CALL_NAMES }) name: CallName;
-  @ApiProperty({ type: 'integer' }) chainId: number;
-  @ApiProperty({ pattern: STORED_ADDRESS }) to: string;
+  @ApiInteger() chainId: number;
+  @ApiAddress() to: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]+$', description: 'Call data, encoded by the ABI of GET /config/abi' })
   data: string;
-  @ApiProperty({
-    pattern: AMOUNT,
-    description: "Value in wei: what is paid in, if the contract holds the chain's own coin; else 0",
-  })
+  @ApiAmount("Value in wei: what is paid in, if the contract holds the chain's own coin; else 0")
   value: string;
 }
 

@@ -1,11 +1,11 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { Address } from 'viem';
-import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 import { type Page, PageQuery, pageOf } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { ApiData } from '#platform/openapi/api-docs';
 import { statement } from '#platform/postgres/statement';
+import { ApiAddress, ApiAmount, ApiId } from '#platform/openapi/fields';
 import { KNOWN_CHAIN } from '#ledger/chain/chain.sql';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ContractCall } from './calls.dto';
@@ -51,15 +51,9 @@ export const LIST_STRAY_DEPOSITS = statement<
 );
 
 export class StrayDepositItem {
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Contract that holds the money' })
-  contract: string;
-  @ApiProperty({
-    format: 'uuid',
-    description: 'Id that the deposit named, of which the contract has no pool',
-  })
-  poolId: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Withdrawable amount, in smallest token units' })
-  amount: string;
+  @ApiAddress('Contract that holds the money') contract: string;
+  @ApiId('Id that the deposit named, of which the contract has no pool') poolId: string;
+  @ApiAmount('Withdrawable amount, in smallest token units') amount: string;
   @ApiProperty({
     type: [ContractCall],
     description: 'Calls that withdraw all of it; empty at contracts unlike the reference contracts',

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { STORED_ADDRESS } from '#values/rules';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit } from '#platform/answers/pagination';
+import { ApiAddress } from '#platform/openapi/fields';
 import { SECTIONS } from './export.sql';
 
 /** Positions: the kind of the last row, and its key. */
@@ -38,7 +38,7 @@ export class ExportedRow {
 }
 
 export class DeletedAccount {
-  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
+  @ApiAddress() address: string;
 
   @ApiProperty({
     example: true,

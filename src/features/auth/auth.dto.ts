@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
-import { ADDRESS, STORED_ADDRESS } from '#values/rules';
+import { ADDRESS } from '#values/rules';
+import { ApiAddress, ApiId, ApiTime } from '#platform/openapi/fields';
 
 export class NonceRequest {
   @ApiProperty({ pattern: ADDRESS.source, description: 'The only wallet that the nonce signs in' })
@@ -52,9 +53,9 @@ export class VerifyRequest {
 }
 
 export class SignedInUser {
-  @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiId() id: string;
+  @ApiAddress() address: string;
+  @ApiTime() createdAt: string;
 }
 
 export class VerifyResponse {
@@ -80,7 +81,7 @@ export class LogoutAllRequest {
 }
 
 export class WebhookOfUser {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ format: 'uri', example: 'https://backend.example.org/savings-events' }) url: string;
   @ApiProperty({
     description: 'Whether it was deleted; otherwise it continues to get events',

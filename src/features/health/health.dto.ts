@@ -1,4 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiInteger, ApiTime } from '#platform/openapi/fields';
 
 export type DatabaseStatus = 'connected' | 'disconnected';
 export type BlockchainStatus = 'synced' | 'syncing' | 'disconnected';
@@ -25,15 +26,13 @@ export class HealthServices {
 
 export class HealthReport {
   @ApiProperty({ enum: ['healthy', 'degraded', 'unhealthy'] }) status: 'healthy' | 'degraded' | 'unhealthy';
-  @ApiProperty({ format: 'date-time' }) timestamp: string;
-  @ApiProperty({ type: 'integer', description: 'Uptime in seconds' }) uptime: number;
+  @ApiTime() timestamp: string;
+  @ApiInteger('Uptime in seconds') uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    description:
-      'Last block that the service has applied; null while unknown. Events of a contract that is loading can still be missing',
-  })
+  @ApiInteger(
+    'Last block that the service has applied; null while unknown. Events of a contract that is loading can still be missing',
+    { nullable: true },
+  )
   block: number | null;
 }
 

@@ -40,11 +40,7 @@ export class PoolsController {
   }
 
   @Post()
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    required: false,
-    description: '1 to 255 visible ASCII characters',
-  })
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
   @ApiBody({ type: CreatePoolRequest, examples: CREATE_POOL_EXAMPLES })
   @ApiData(CreatedPool, {
     summary: 'Create a pool',

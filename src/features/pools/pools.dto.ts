@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
-import { ADDRESS, AMOUNT, STORED_ADDRESS, UUID } from '#values/rules';
+import { ADDRESS, STORED_ADDRESS, UUID } from '#values/rules';
 import {
   POOL_TYPES,
   PoolType,
@@ -12,6 +12,7 @@ import {
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
+import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { IsAmount } from '#ledger/chain/amounts';
 import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
@@ -43,7 +44,7 @@ export class CreatePoolRequest {
   @IsIn(POOL_TYPES)
   type: PoolType;
 
-  @ApiProperty({ pattern: AMOUNT, description: 'Smallest token units, at least the minimum deposit' })
+  @ApiAmount('Smallest token units, at least the minimum deposit')
   @IsAmount()
   initialDeposit: string;
 
@@ -92,23 +93,19 @@ export const CREATE_POOL_EXAMPLES = {
 };
 
 class PoolIdentity {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ enum: POOL_TYPES }) type: PoolType;
-  @ApiProperty({ pattern: STORED_ADDRESS }) contractAddress: string;
-  @ApiProperty({ pattern: AMOUNT }) balance: string;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiAddress() contractAddress: string;
+  @ApiAmount() balance: string;
+  @ApiTime() createdAt: string;
 }
 
 export class CreatedPool extends PoolIdentity {
-  @ApiProperty({
-    format: 'uuid',
-    description: 'The pending DEPOSIT, which GET /pools/{id}/calls/deposit pays',
-  })
-  depositId: string;
+  @ApiId('The pending DEPOSIT, which GET /pools/{id}/calls/deposit pays') depositId: string;
 }
 
 export class UpdatedPool {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty() autoCompound: boolean;
   @ApiProperty({
     description:
@@ -118,42 +115,41 @@ export class UpdatedPool {
 }
 
 export class LeftPool {
-  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiId() poolId: string;
 }
 
 export class CancelledPoolId {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
 }
 
 export class TransactionSummary {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
-  @ApiProperty({ pattern: AMOUNT }) amount: string;
+  @ApiAmount() amount: string;
   @ApiProperty({ type: String, nullable: true }) txHash: string | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet that owns the money' }) from: string;
+  @ApiTime() createdAt: string;
+  @ApiAddress('The wallet that owns the money') from: string;
 }
 
 class PoolFields extends PoolIdentity {
-  @ApiProperty({ pattern: AMOUNT, description: 'Part of the balance that is not on the chain yet' })
-  pendingBalance: string;
-  @ApiProperty({ pattern: AMOUNT }) totalYield: string;
+  @ApiAmount('Part of the balance that is not on the chain yet') pendingBalance: string;
+  @ApiAmount() totalYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
   @ApiProperty() autoCompound: boolean;
-  @ApiProperty({ format: 'date-time' }) lastUpdate: string;
+  @ApiTime() lastUpdate: string;
 }
 
 export class PoolItem extends PoolFields {
-  @ApiProperty({ type: 'integer', description: 'Number of members, without the owner' }) members: number;
+  @ApiInteger('Number of members, without the owner') members: number;
   @ApiProperty({ type: [TransactionSummary], description: 'The 10 newest, newest first' })
   recentTransactions: TransactionSummary[];
 }
 
 export class PoolOwner {
-  @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
+  @ApiId() id: string;
+  @ApiAddress() address: string;
 }
 
 export class PoolDetail extends PoolFields {
@@ -172,18 +168,13 @@ export class PoolDetail extends PoolFields {
 }
 
 export class YieldReport {
-  @ApiProperty({
-    pattern: AMOUNT,
-    description: 'Yield accrued since the pool was created; of a vault, what was and can be claimed',
-  })
+  @ApiAmount('Yield accrued since the pool was created; of a vault, what was and can be claimed')
   totalYield: string;
-  @ApiProperty({
-    pattern: AMOUNT,
-    description:
-      'Yield that all savers of the pool can claim together; GET /pools/:id/position has that of the caller',
-  })
+  @ApiAmount(
+    'Yield that all savers of the pool can claim together; GET /pools/:id/position has that of the caller',
+  )
   claimableYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
   @ApiProperty({ description: 'Percent, daily compounding of apr' }) apy: number;
-  @ApiProperty({ type: String, format: 'date-time', nullable: true }) lastClaimed: string | null;
+  @ApiTime(undefined, { nullable: true }) lastClaimed: string | null;
 }

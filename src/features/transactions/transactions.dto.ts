@@ -1,9 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Matches, ValidateBy } from 'class-validator';
-import { AMOUNT, STORED_ADDRESS, TX_HASH, UUID, parseTime } from '#values/rules';
+import { TX_HASH, UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
+import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */
@@ -66,42 +67,32 @@ export class ListTransactionsQuery {
 }
 
 export class TransactionItem {
-  @ApiProperty({ format: 'uuid' }) id: string;
-  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiId() id: string;
+  @ApiId() poolId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
-  @ApiProperty({ pattern: AMOUNT }) amount: string;
+  @ApiAmount() amount: string;
   @ApiProperty({
     type: String,
     nullable: true,
     description: 'Hash on the chain; null while the deposit is pending',
   })
   txHash: string | null;
-  @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
+  @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'The wallet that owns the money' }) from: string;
+  @ApiTime() createdAt: string;
+  @ApiAddress('The wallet that owns the money') from: string;
 }
 
 export class TransactionDetail extends TransactionItem {
-  @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
-  @ApiProperty({ pattern: STORED_ADDRESS, description: 'Contract of the pool' }) to: string;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    pattern: AMOUNT,
-    description: 'Gas used; null until the receipt is read',
-  })
-  gasUsed: string | null;
-  @ApiProperty({ type: String, nullable: true, pattern: AMOUNT, description: 'Wei' })
-  gasPrice: string | null;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    pattern: AMOUNT,
-    description:
-      'Fee in wei beyond gas, which chains of the OP stack charge for data on another chain; null elsewhere',
-  })
+  @ApiTime(undefined, { nullable: true }) confirmedAt: string | null;
+  @ApiAddress('Contract of the pool') to: string;
+  @ApiAmount('Gas used; null until the receipt is read', { nullable: true }) gasUsed: string | null;
+  @ApiAmount('Wei', { nullable: true }) gasPrice: string | null;
+  @ApiAmount(
+    'Fee in wei beyond gas, which chains of the OP stack charge for data on another chain; null elsewhere',
+    { nullable: true },
+  )
   l1Fee: string | null;
   @ApiProperty({
     description:

@@ -11,8 +11,7 @@ import type { FastifyReply } from 'fastify';
 @Injectable()
 class RawResponseGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    if (context.getType() === 'http')
-      context.switchToHttp().getResponse<FastifyReply>().envelope = { raw: true };
+    if (context.getType() === 'http') context.switchToHttp().getResponse<FastifyReply>().isRaw = true;
     return true;
   }
 }

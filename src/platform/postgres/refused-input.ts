@@ -15,10 +15,12 @@ export const noteStatement = (error: Error, text: string): unknown => texts.set(
 
 let restricted: ReadonlySet<string> | undefined;
 
-/** Tables that have a row in privileges.sql: what belongs to the service itself. */
+/** Tables that privileges.sql lists: what belongs to the service itself. */
 function isRestricted(table: string): boolean {
   restricted ??= new Set(
-    [...readFileSync(PRIVILEGES, 'utf8').matchAll(/^ +\('(\w+)', '/gm)].map(([, name]) => name),
+    [...readFileSync(PRIVILEGES, 'utf8').matchAll(/^ +\('([\w ]+)',/gm)].flatMap(([, names]) =>
+      names.split(' '),
+    ),
   );
   return restricted.has(table);
 }

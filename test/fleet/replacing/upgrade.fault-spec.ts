@@ -95,9 +95,8 @@ class Version {
     }
     const privileges = path.join(root, 'dist/migrations/privileges.sql');
     const text = readFileSync(privileges, 'utf8');
-    const row = `('user_sessions', 'SELECT', 'SELECT', 'SELECT'),`;
-    if (!text.includes(row))
-      writeFileSync(privileges, text.replace("('migrations', 'SELECT'", `${row}\n      $&`));
+    if (!text.includes('user_sessions'))
+      writeFileSync(privileges, text.replace('lottery_totals migrations', '$& user_sessions'));
     return new Version(root);
   }
 

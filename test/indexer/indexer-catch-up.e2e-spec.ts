@@ -53,7 +53,6 @@ describe('a contract that catches up', () => {
       about: () => ({ range: { shrink: () => undefined } }),
       source: {
         blocks: (numbers: number[]) => Promise.resolve(numbers.map((number) => chain.blocks[number])),
-        findEvent: () => Promise.resolve(undefined),
       },
     } as unknown as WatchedEndpoint;
     const endpoints = {

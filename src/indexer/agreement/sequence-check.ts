@@ -4,11 +4,7 @@ import { type BlockBatch, NodeBehind, WrongEvents } from '#indexer/reading/block
 
 /** The contract's event numbers show that events after `seq` are missing. */
 export class SequenceGap extends WrongEvents {
-  constructor(
-    contract: string,
-    readonly seq: number,
-    found: number,
-  ) {
+  constructor(contract: string, seq: number, found: number) {
     const hint = seq === 0 ? '; START_BLOCK must not be after the first' : '';
     super(contract, `events of ${contract} are left out: ${found} came after ${seq}${hint}`);
   }
@@ -93,16 +89,6 @@ export class SequenceCheck {
   advance({ events, to }: BlockBatch, proven: boolean): void {
     for (const { contract, seq, blockNumber: block } of events) this.last.set(contract, { seq, block });
     if (proven) this.proven = to.number;
-  }
-
-  /**
-   * Where to look for the missing event in case the ledger lacks it: after the last block proven complete. This may
-   * include the block of the last known event, as that block may hold more events.
-   */
-  unproven({ contract, seq }: SequenceGap): { from: number; seq: number } | undefined {
-    const last = this.lastOf(contract);
-    if (seq !== last.seq) return undefined;
-    return { from: Math.max(this.proven + 1, last.block), seq: seq + 1 };
   }
 
   /** The contract's last event that is in the ledger; before its first one, number 0. */

@@ -66,7 +66,6 @@ export class ContractWriter {
   /**
    * Applies the next events of a contract apart. At the cursor's block it joins the others.
    * @param head the best head known
-   * @param apart with the state that it has from now on
    * @param proven whether the batch proves that no event of the contract is missing up to its end
    * @returns what does not fit, by kind, and whether it has joined
    * @throws ForkDetected when the batch is of another branch than the ledger
@@ -74,7 +73,7 @@ export class ContractWriter {
   async advance(
     cursor: ChainCursor,
     head: number,
-    { address, at, state }: Apart,
+    { address, at }: Apart,
     { to, events }: BlockBatch,
     proven: boolean,
   ): Promise<{ anomalies: Map<string, number>; joined: boolean }> {
@@ -82,7 +81,7 @@ export class ContractWriter {
     if (to.number > cursor.number || (joined && to.hash !== cursor.hash))
       throw new ForkDetected(`block ${to.number} is of another branch than the ledger`);
     return this.writer.holding(cursor, async () => {
-      const moved = await this.client.query(MOVE, [address, ...valuesOf(to), at.number, at.hash, state]);
+      const moved = await this.client.query(MOVE, [address, ...valuesOf(to), at.number, at.hash]);
       if (moved.rowCount !== 1)
         throw new ForkDetected(`block ${to.number} is not behind the one where ${address} stands`);
       const { anomalies } = await this.writer.take(events, cursor, head);
@@ -111,11 +110,9 @@ const KEEP = `
     block_hash = excluded.block_hash, block_time = excluded.block_time, state = excluded.state,
     reason = excluded.reason, since = CASE a.state WHEN excluded.state THEN a.since ELSE now() END`;
 
-/** Parameters: address; number, hash and time of the block; number and hash of the one before; the state from now on. */
+/** Parameters: address; number, hash and time of the block; number and hash of the one before. */
 const MOVE = `
-  UPDATE chain_contracts_apart SET block_number = $2, block_hash = $3, block_time = to_timestamp($4::bigint),
-    since = CASE state WHEN $7 THEN since ELSE now() END, state = $7,
-    reason = CASE state WHEN $7 THEN reason ELSE 'whole again' END
+  UPDATE chain_contracts_apart SET block_number = $2, block_hash = $3, block_time = to_timestamp($4::bigint)
   WHERE address = $1 AND block_number = $5 AND block_hash = $6
     AND NOT EXISTS (SELECT FROM chain_blocks b WHERE b.number = $2 AND b.hash <> $3)`;
 

@@ -121,7 +121,6 @@ export class Contracts {
     reader: WatchedEndpoint,
     barred: ReadonlyMap<string, string>,
   ): Promise<void> {
-    if (barred === this.barred) return;
     for (const [contract, reason] of barred)
       if (this.apart.get(contract)?.reason !== reason)
         await this.separate(cursor, reader, contract, 'quarantined', reason);
@@ -143,10 +142,10 @@ export class Contracts {
   }
 
   /**
-   * Handles events that are wrong, or cannot be read. If the missing event is in a block that was read but not proven
-   * complete, the ledger lacks it, and the contract is read again from there. Otherwise the node left it out and is
-   * asked again; if that lasts, the contract is quarantined. The last contract is quarantined only for events that
-   * cannot be read: if its events are wrong, the node is at fault.
+   * Handles events that are wrong, or cannot be read. The node is asked again; if that lasts, the other contracts go on.
+   * If blocks were read that are not proven complete, the ledger may lack the missing event, and the contract is read
+   * again from before its last one. Otherwise it is quarantined, but the last contract only for events that cannot be
+   * read: if its events are wrong, the node is at fault.
    */
   async broken(
     cursor: ChainCursor,
@@ -154,37 +153,15 @@ export class Contracts {
     trouble: WrongEvents | SequenceFall,
   ): Promise<void> {
     const { contract, message } = trouble;
-    const isGap = trouble instanceof SequenceGap;
-    const missed = isGap ? await this.missed(cursor, reader, trouble) : undefined;
     const isUnreadable = trouble instanceof UnreadableEvents;
     // Another endpoint may send readable events.
     if (isUnreadable) this.endpoints.failed(reader);
-    else if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
-    if (missed !== undefined) {
-      const reason = `event ${isGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
-      return this.separate(cursor, reader, contract, 'catching_up', reason);
-    }
-    const isOnly = this.following.length === 1 && !isUnreadable;
+    else if (trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
+    const mayLack = trouble instanceof SequenceGap && !this.sequence.isProven(cursor.number);
+    const isOnly = this.following.length === 1 && !isUnreadable && !mayLack;
     if (!this.patience.isOver(contract) || isOnly) return;
     this.endpoints.absolve();
-    await this.separate(cursor, reader, contract, 'quarantined', message);
-  }
-
-  /** The block that has the event which the ledger lacks. */
-  private async missed(
-    cursor: ChainCursor,
-    reader: WatchedEndpoint,
-    gap: SequenceGap,
-  ): Promise<number | undefined> {
-    const wanted = this.sequence.unproven(gap);
-    if (wanted && wanted.from <= cursor.number) {
-      const { seq, from } = wanted;
-      const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
-      if (event) return event.blockNumber;
-    }
-    // It shows a later number, and not this one.
-    this.endpoints.contradictsItself(reader);
-    return undefined;
+    await this.separate(cursor, reader, contract, mayLack ? 'catching_up' : 'quarantined', message);
   }
 
   private async separate(
@@ -200,8 +177,7 @@ export class Contracts {
     const at = known ?? (isWhole ? cursor : await this.beforeLast(reader, contract));
     await this.ledger.contracts.setApart(cursor, contract, at, state, reason);
     // What broke it is in a later block than the cursor's.
-    if (!known && state === 'quarantined')
-      this.troubles.set(contract, { tries: 0, block: cursor.number, retryAt: 0 });
+    if (!known) this.troubles.set(contract, { tries: 0, block: cursor.number, retryAt: 0 });
     this.patience.forget(contract);
     await this.load();
     const line = `${contract} is ${state} from block ${at.number}, the other contracts go on: ${reason}`;
@@ -242,15 +218,6 @@ export class Contracts {
     const next = this.next(cursor);
     if (!next) return false;
     this.last = next.address;
-    if (next.at.hash === cursor.hash) {
-      const nothing = { to: cursor, blocks: [], events: [], contracts: [next.address], counts: [undefined] };
-      return this.advance(cursor, head, next, nothing);
-    }
-    if (next.at.number >= cursor.number) {
-      // The ledger is on another branch, or before that block.
-      if (!(await this.anchor(cursor, this.readerFor(next), next))) this.postpone(next);
-      return false;
-    }
     const started = (this.read = this.start(next, cursor));
     if (cursor.number - next.at.number > CLOSE_BLOCKS) return false;
     await within(CLOSE_MS, started.done);
@@ -259,22 +226,17 @@ export class Contracts {
     return this.finish(cursor, head, started);
   }
 
-  /** The next contract whose turn it is. One in quarantine has to show a further block that is whole. */
+  /** The next contract whose turn it is. It has to show a block after the one where it failed. */
   private next(cursor: ChainCursor): Apart | undefined {
-    const due = [...this.apart.values()].filter(({ address, state, at }) => {
+    const due = [...this.apart.values()].filter(({ address, at }) => {
       const { block = at.number, retryAt = 0 } = this.troubles.get(address) ?? {};
-      const isReady = state === 'catching_up' || cursor.number > block;
-      return isReady && retryAt <= performance.now() && !this.barred.has(address);
+      return cursor.number > block && retryAt <= performance.now() && !this.barred.has(address);
     });
     return due.find(({ address }) => address > this.last) ?? due[0];
   }
 
-  private readerFor({ address }: Apart): WatchedEndpoint {
-    return this.endpoints.readerAside(this.troubles.get(address)?.tries ?? 0);
-  }
-
   private start(apart: Apart, cursor: ChainCursor): Read {
-    const reader = this.readerFor(apart);
+    const reader = this.endpoints.readerAside(this.troubles.get(apart.address)?.tries ?? 0);
     const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
     const read: Read = { apart, reader, done: Promise.resolve() };
     read.done = given
@@ -319,21 +281,19 @@ export class Contracts {
     }
   }
 
-  /** Restarts the contract before its last event. @returns whether that block is known */
+  /** Restarts the contract before its last event, if that block can be read. */
   private async anchor(
     cursor: ChainCursor,
     reader: WatchedEndpoint,
     { address, state, reason }: Apart,
-  ): Promise<boolean> {
+  ): Promise<void> {
     try {
       const at = await this.beforeLast(reader, address);
       await this.ledger.contracts.setApart(cursor, address, at, state, reason);
       await this.load();
-      return true;
     } catch (error) {
       if (!(error instanceof RetryableChainError)) throw error;
       this.logger.warn(`${address} cannot be read from before its last event: ${error.message}`);
-      return false;
     }
   }
 
@@ -358,25 +318,22 @@ export class Contracts {
     apart: Apart,
     batch: BlockBatch,
   ): Promise<boolean> {
-    const { address, state } = apart;
+    const { address } = apart;
     const proven = this.sequence.proves(batch);
-    // Blocks before the one where it failed show nothing.
-    const isFurther = batch.to.number > (this.troubles.get(address)?.block ?? -1);
-    const next = isFurther ? 'catching_up' : state;
     await this.passOver(batch);
-    const moved = { ...apart, state: next };
-    const { anomalies, joined } = await this.ledger.contracts.advance(cursor, head, moved, batch, proven);
+    const { anomalies, joined } = await this.ledger.contracts.advance(cursor, head, apart, batch, proven);
     this.telemetry.took(batch.events, anomalies);
-    if (isFurther || joined) {
+    // Blocks before the one where it failed show nothing.
+    if (joined || batch.to.number > (this.troubles.get(address)?.block ?? -1)) {
       this.patience.forget(address);
       this.troubles.delete(address);
     }
     this.sequence.advance(batch, false);
-    if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
-    else if (next !== state) this.logger.log(`${address} is complete again, catching up`);
-    if (joined || next !== state) await this.load();
-    else apart.at = batch.to;
-    return joined;
+    apart.at = batch.to;
+    if (!joined) return false;
+    this.logger.log(`following ${address} again from block ${cursor.number}`);
+    await this.load();
+    return true;
   }
 
   /** Schedules another attempt, each time after a longer wait. @returns how often it has failed in a row */

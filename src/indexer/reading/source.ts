@@ -366,19 +366,6 @@ export class Source {
     if (!areInOrder(ascending.map(({ time }) => time))) throw new MalformedAnswer('times of blocks fall');
     return times;
   }
-
-  /** Searches blocks that were already read for the contract's event with this number. @throws as read */
-  async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
-    const alone = new Source(this.rpc, [contract], this.decode);
-    let [after] = await this.blocks([Math.max(0, from - 1)]);
-    while (after && after.number < to) {
-      const batch = await alone.read(after, to + WINDOW_BLOCKS, { most: to - after.number });
-      const found = batch.events.find((event) => event.seq === seq);
-      if (found) return found;
-      after = batch.to;
-    }
-    return undefined;
-  }
 }
 
 const range = (from: number, to: number): number[] =>

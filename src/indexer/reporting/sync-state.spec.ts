@@ -77,13 +77,6 @@ describe('SyncState', () => {
     expect([sync.headAgeLimit, sync.waitForNext()]).toEqual([Infinity, 500]);
   });
 
-  it('keeps the pace after blocks were reverted', () => {
-    const sync = chain(12);
-    sync.rewound(block(1062, seconds), 1062);
-    sync.progressed(block(1063, seconds), [block(1063, seconds)]);
-    expect(sync.headAgeLimit).toBe(36);
-  });
-
   it('is cut off without progress, in doubt at once, and well again with progress', () => {
     const sync = chain(12);
     seconds += 14;
@@ -108,13 +101,6 @@ describe('SyncState', () => {
     expect(sync.state).toBe('syncing');
     quiet(sync, 2);
     sync.seen(1064);
-    expect(sync.state).toBe('synced');
-  });
-
-  it('forgets the best head when a reorganisation was followed', () => {
-    const sync = chain(1, 31337);
-    sync.seen(1070);
-    sync.rewound(block(1060, seconds), 1060);
     expect(sync.state).toBe('synced');
   });
 });

@@ -72,14 +72,6 @@ export class SyncState {
     this.keep(blocks);
   }
 
-  /** A reorganisation was followed: the best head is no longer on the chain. */
-  rewound(cursor: Block, head: number): void {
-    this.best = Math.max(head, cursor.number);
-    this.bestAt = this.now();
-    this.blocks = this.blocks.filter(({ number }) => number <= cursor.number);
-    this.progressed(cursor);
-  }
-
   cutOff(): void {
     this.outOfReach = true;
   }

@@ -83,11 +83,11 @@ export class RpcEndpoints {
    * @returns an endpoint of that chain, or one of another if none is of it
    * @throws RpcUnavailable, ChainUndecided
    */
-  async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<WatchedEndpoint> {
+  async identify(known: ChainIdentity | undefined): Promise<WatchedEndpoint> {
     await Promise.all(this.all.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined)));
     const answering = this.all.filter(({ identity, error }) => identity && !error);
     if (answering.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
-    this.identity = known ?? chooseChain(this.all, this.environment.RPC_AGREE, chainId);
+    this.identity = known ?? chooseChain(this.all, this.environment.RPC_AGREE, this.environment.CHAIN_ID);
     this.judgeChains();
     const right = answering.find(({ wrongChain }) => !wrongChain);
     if (!right && answering.length < this.all.length)

@@ -4,7 +4,8 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { NATIVE_COIN, type NativeCoin, type PoolContractOptions } from '#ledger/adapters/pool-contract';
 import { type Call, RpcError } from '#indexer/reading/rpc';
 
-export interface Token {
+export interface ContractToken {
+  contract: string;
   /** Lower case. */
   address: string;
   /** Empty when the token has none. */
@@ -14,18 +15,6 @@ export interface Token {
 
 type TokenOf = (contract: string) => PoolContractOptions['token'];
 
-export interface ContractToken extends Token {
-  contract: string;
-}
-
-/** What an endpoint says of the tokens. */
-interface Claim {
-  /** Of each contract; null when none of its views names one. */
-  addresses: (string | null)[];
-  /** Of each token; `decimals` is undefined when it does not tell. */
-  details: Record<string, { symbol: string; decimals?: number }>;
-}
-
 /** What contracts call their token unless the adapter knows better; a vault of ERC-4626 has an asset. */
 const VIEWS = ['token()', 'asset()'];
 const SYMBOL = toFunctionSelector('function symbol()');
@@ -34,7 +23,23 @@ const DECIMALS = toFunctionSelector('function decimals()');
 const MAX_ANSWER_LENGTH = 1000;
 const MAX_SYMBOL_LENGTH = 32;
 
-const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
+type View = [contract: string, selector: string];
+/** Null if the contract has no such function; undefined if no majority knows. */
+type Answer = Hex | null | undefined;
+
+/**
+ * Asks all endpoints. The majority's answer to a view counts, so that one endpoint that lies cannot have savers approve
+ * a token of its choice, have deposits refused, or stop a contract.
+ */
+async function askViews(endpoints: WatchedEndpoint[], views: View[]): Promise<Answer[]> {
+  const calls = views.map(([to, data]): Call => ['eth_call', [{ to, data }, 'latest']]);
+  const given = await askEach(endpoints, ({ source }) => source.rpc.settled(calls));
+  return views.map((_, i) => majority(given.map((answers) => answers && toAnswer(answers[i]))));
+}
+
+/** A contract that reverts has no such function. Any other error says nothing about the contract. */
+const toAnswer = (said: unknown): Answer =>
+  said instanceof RpcError && !said.isRevert ? undefined : isText(said) ? said : null;
 
 /** What the contracts say of their tokens. */
 export interface ReadTokens {
@@ -45,8 +50,6 @@ export interface ReadTokens {
 }
 
 /**
- * Asks all endpoints for the tokens of the contracts. The majority's answer counts, so that one endpoint that lies cannot
- * have savers approve a token of its choice, or stop a contract.
  * @param tokenOf what the contract's adapter says: see `PoolContractOptions.token`
  * @returns undefined when no majority knows all of them
  */
@@ -55,91 +58,77 @@ export async function readTokens(
   contracts: string[],
   tokenOf: TokenOf = () => undefined,
 ): Promise<ReadTokens | undefined> {
-  const claim = majority(await askEach(endpoints, (each) => claimOf(each, contracts, tokenOf)));
-  if (!claim) return undefined;
+  const addresses = await addressesOf(endpoints, contracts, tokenOf);
+  const tokens = [...new Set(addresses.filter((each) => each !== NATIVE_COIN && typeof each === 'string'))];
+  const told = await askViews(
+    endpoints,
+    tokens.flatMap((each): View[] => [SYMBOL, DECIMALS].map((selector) => [each!, selector])),
+  );
+  if ([...addresses, ...told].includes(undefined)) return undefined;
   const found: ReadTokens = { known: [], unknown: new Map() };
   let first: NativeCoin | undefined;
   for (const [i, contract] of contracts.entries()) {
     const own = tokenOf(contract);
     const [coin, view] = typeof own === 'object' ? [own] : [undefined, own];
     first ??= coin;
-    const address = claim.addresses[i];
-    const { symbol, decimals } = coin ?? ((address !== null && claim.details[address]) || {});
-    if (address === null) found.unknown.set(contract, `it names no token by ${view ?? VIEWS.join(' or ')}`);
+    const address = addresses[i];
+    const at = 2 * tokens.indexOf(address);
+    const { symbol, decimals } = coin ?? { symbol: toSymbol(told[at]), decimals: toDecimals(told[at + 1]) };
+    if (!address) found.unknown.set(contract, `it names no token by ${view ?? VIEWS.join(' or ')}`);
     else if (coin && textOf(coin) !== textOf(first!))
       found.unknown.set(
         contract,
         `its coin is ${textOf(coin)}, and that of other contracts ${textOf(first!)}`,
       );
     else if (decimals === undefined) found.unknown.set(contract, `its token ${address} has no decimals()`);
-    else found.known.push({ contract, address, symbol: symbol!, decimals });
+    else found.known.push({ contract, address, symbol, decimals });
   }
   return found;
 }
 
 const textOf = ({ symbol, decimals }: NativeCoin): string => `${symbol} of ${decimals} decimals`;
 
-/** @returns undefined when the endpoint lacks the state */
-async function claimOf(
-  { source }: WatchedEndpoint,
+/** The token of each contract; null when none of its views names one, undefined when no majority knows. */
+async function addressesOf(
+  endpoints: WatchedEndpoint[],
   contracts: string[],
   tokenOf: TokenOf,
-): Promise<Claim | undefined> {
+): Promise<(string | null | undefined)[]> {
   const views = contracts.map((contract) => {
     const own = tokenOf(contract);
     return typeof own === 'object' || own?.startsWith('0x') ? [] : own === undefined ? VIEWS : [own];
   });
-  const calls = views.flatMap((some, i) =>
-    some.map((view) => viewCall(contracts[i], toFunctionSelector(`function ${view}`))),
+  const asked = views.flatMap((some, i) =>
+    some.map((view): View => [contracts[i], toFunctionSelector(`function ${view}`)]),
   );
-  const answers = await source.rpc.settled(calls);
-  let isWhole = true;
-  const addresses = contracts.map((contract, i) => {
+  const answers = await askViews(endpoints, asked);
+  return contracts.map((contract, i) => {
     const own = tokenOf(contract);
+    const said = answers.splice(0, views[i].length).map(toAddress);
     if (typeof own === 'object') return NATIVE_COIN;
     if (own?.startsWith('0x')) return own.toLowerCase();
-    for (const said of answers.splice(0, views[i].length)) {
-      const address = toAddress(said);
-      if (address !== null) return address;
-      // Some nodes do not say that a contract lacks a function, but no view before the one that counts may be unknown.
-      if (!isFinal(said)) isWhole = false;
-    }
-    return null;
+    // No view before the one that counts may be unknown.
+    return said[said.findIndex((each) => each !== null)] ?? (said.includes(undefined) ? undefined : null);
   });
-  if (!isWhole) return undefined;
-  const tokens = [
-    ...new Set(addresses.filter((each): each is string => each !== null && each !== NATIVE_COIN)),
-  ];
-  const told = await source.rpc.settled(
-    tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
-  );
-  if (!told.every(isFinal)) return undefined;
-  const details = tokens.map((each, i) => [
-    each,
-    { symbol: toSymbol(told[2 * i]), decimals: toDecimals(told[2 * i + 1]) },
-  ]);
-  return { addresses, details: Object.fromEntries(details) as Claim['details'] };
 }
-
-/** A contract that reverts has no such function. Any other error says nothing about the contract. */
-const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || answer.isRevert;
 
 const isText = (answer: unknown): answer is Hex =>
   typeof answer === 'string' && /^0x([0-9a-f]{2})*$/i.test(answer) && answer.length <= MAX_ANSWER_LENGTH;
 
-function toAddress(answer: unknown): string | null {
-  const [, address] = (isText(answer) && /^0x0{24}([0-9a-f]{40})$/i.exec(answer)) || [];
+function toAddress(answer: Answer): string | null | undefined {
+  if (answer === undefined) return undefined;
+  const [, address] = (answer && /^0x0{24}([0-9a-f]{40})$/i.exec(answer)) || [];
   return address === undefined || /^0*$/.test(address) ? null : `0x${address.toLowerCase()}`;
 }
 
-function toDecimals(answer: unknown): number | undefined {
-  const decimals = isText(answer) && answer.length === 66 ? Number(answer) : NaN;
+function toDecimals(answer: Answer): number | undefined {
+  const decimals = answer?.length === 66 ? Number(answer) : NaN;
   return decimals <= 255 ? decimals : undefined;
 }
 
 /** Some tokens, such as MKR, answer with bytes32 instead of a string. */
-function toSymbol(answer: unknown): string {
-  if (!isText(answer)) return '';
+function toSymbol(answer: Answer): string {
+  if (!answer) return '';
   try {
     const text =
       answer.length === 66 ? hexToString(answer) : decodeAbiParameters([{ type: 'string' }], answer)[0];
@@ -163,16 +152,20 @@ export interface ContractFacts {
   circles: boolean;
 }
 
-/**
- * Asks all endpoints what each contract is. The majority's answer counts, so that one endpoint that lies cannot have
- * every deposit refused.
- * @returns in the order of the contracts; undefined when no majority knows
- */
-export const readContractFacts = async (
+/** @returns what each contract is, in their order; undefined when no majority knows */
+export async function readContractFacts(
   endpoints: WatchedEndpoint[],
   contracts: string[],
-): Promise<ContractFacts[] | undefined> =>
-  majority(await askEach(endpoints, (each) => factsOf(each, contracts)));
+): Promise<ContractFacts[] | undefined> {
+  const asked = contracts.flatMap((each): View[] => [MINIMUM, CIRCLES].map((selector) => [each, selector]));
+  const answers = await askViews(endpoints, asked);
+  if (answers.includes(undefined)) return undefined;
+  const words = answers.map((answer) => (answer && WORD.test(answer) ? answer : null));
+  return contracts.map((_, i) => {
+    const [minimum, circles] = words.slice(2 * i);
+    return { minimum: minimum && BigInt(minimum).toString(), circles: circles !== null };
+  });
+}
 
 /**
  * The contracts at whose addresses there is nothing: an endpoint says so, and none of the others has code there. Such a
@@ -190,20 +183,4 @@ export async function contractsWithoutCode(
       return codes.length > 0 && codes.every((code) => code === '0x');
     }),
   );
-}
-
-async function factsOf(
-  { source }: WatchedEndpoint,
-  contracts: string[],
-): Promise<ContractFacts[] | undefined> {
-  const calls = [MINIMUM, CIRCLES].flatMap((view) => contracts.map((contract) => viewCall(contract, view)));
-  const answers = await source.rpc.settled(calls);
-  if (!answers.every(isFinal)) return undefined;
-  const [minimums, circles] = [answers.slice(0, contracts.length), answers.slice(contracts.length)].map(
-    (some) => some.map((answer) => (typeof answer === 'string' && WORD.test(answer) ? answer : null)),
-  );
-  return contracts.map((_, i) => ({
-    minimum: minimums[i] === null ? null : BigInt(minimums[i]).toString(),
-    circles: circles[i] !== null,
-  }));
 }

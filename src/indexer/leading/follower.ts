@@ -10,7 +10,7 @@ import { Contracts } from '#indexer/contracts/contracts';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, WrongEvents } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
@@ -94,14 +94,14 @@ export class Follower {
   private async open(lead: Lead): Promise<ChainCursor> {
     const { writer } = lead;
     this.ahead.clear();
-    const { reader, head } = await this.preflight.identify(writer);
-    this.reader = reader;
-    const cursor = await this.preflight.open(lead, reader);
+    const known = await writer.knownChain();
+    this.reader = await this.endpoints.identify(known);
+    const cursor = await this.preflight.open(lead, this.reader);
     await this.contracts.open(lead);
     this.telemetry.showSetAside(await writer.setAside());
-    this.sync.chainId = reader.identity?.chainId;
+    this.sync.chainId = this.reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
-    this.sync.start(cursor, head, await this.fillWindow(writer, cursor));
+    this.sync.start(cursor, known?.head ?? 0, await writer.blocks.newest(WINDOW_BLOCKS));
     return cursor;
   }
 
@@ -114,7 +114,6 @@ export class Follower {
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
-    if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.contracts.turn(cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
     if (hasJoined) this.ahead.clear();
@@ -204,13 +203,9 @@ export class Follower {
     const moved = await recovery.followFork(writer, cursor, reader);
     // Contracts apart may have been taken back too.
     await this.contracts.load();
-    this.sync.rewound(moved, moved.number);
-    this.sync.start(moved, this.sync.best, await this.fillWindow(writer, moved));
+    // The best head is no longer on the chain.
+    this.sync.start(moved, moved.number, await writer.blocks.newest(WINDOW_BLOCKS));
     return moved;
-  }
-
-  private fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
-    return this.beating(writer, cursor, this.recovery.fillWindow(writer, cursor));
   }
 
   /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */

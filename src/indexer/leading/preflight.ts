@@ -7,34 +7,23 @@ import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { followContracts } from '#indexer/contracts/contract-set';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
-import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Lead } from './leader';
-import {
-  type ContractFacts,
-  type ReadTokens,
-  contractsWithoutCode,
-  readContractFacts,
-  readTokens,
-} from './contract-facts';
+import { type ReadTokens, contractsWithoutCode, readContractFacts, readTokens } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
-/** Time before the next attempt to read missing facts. It doubles: some contracts never name their token. */
-const RETRY_MS = { first: 5000, most: 300_000 };
+/** Time before facts that could not be read are asked for again: some contracts never name their token. */
+const RETRY_MS = 15_000;
 
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
-  private tokens?: ReadTokens;
-  private contracts?: ContractFacts[];
-  /** Contracts that cannot be followed, and why: their amounts could be of any token. A new map after each change. */
+  /** Contracts that cannot be followed, and why: their amounts could be of any token. */
   barred: ReadonlyMap<string, string> = new Map();
-  /** No contract has the first token of the ledger any more, as a later attempt found. */
-  refusal?: WrongChain;
   readonly failure = 'the token of the contracts could not be read';
-  private retryMs = RETRY_MS.first;
-  private tried = false;
+  /** Whether anything could not be read, or a contract was not there. */
+  private isLacking = false;
   private epoch = 0;
 
   constructor(
@@ -44,18 +33,6 @@ export class Preflight {
     private readonly telemetry: IndexerTelemetry,
   ) {}
 
-  /**
-   * Finds an endpoint of the right chain. @returns it, and the number of the last head that was known (0: none)
-   * @throws WrongChain, RpcUnavailable
-   */
-  async identify(writer: EventWriter): Promise<{ reader: WatchedEndpoint; head: number }> {
-    const known = await writer.knownChain();
-    return {
-      reader: await this.endpoints.identify(known, this.environment.CHAIN_ID),
-      head: known?.head ?? 0,
-    };
-  }
-
   /** Takes the cursor over. @throws WrongChain, RetryableChainError */
   async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
     const { environment, endpoints } = this;
@@ -63,68 +40,48 @@ export class Preflight {
     await followContracts(client, reader.source, cursor, environment, this.logger, this.adapters.of);
     this.epoch = cursor.epoch;
     await this.keepFacts(client, reader);
+    if (this.isLacking) this.logger.warn(`not all facts of the contracts could be read; trying again`);
     return cursor;
   }
 
-  /** Whether anything could not be read at the start, and still has not been; also a contract that was not there. */
   mayRun(): boolean {
-    const { tokens, contracts, telemetry, barred } = this;
-    const isPartial = barred.size > 0 || telemetry.missing.size > 0;
-    const isLacking = this.tried && (tokens === undefined || contracts === undefined || isPartial);
-    if (telemetry.role === 'leading' && isLacking) return true;
-    this.retryMs = RETRY_MS.first;
-    return false;
+    return this.telemetry.role === 'leading' && this.isLacking;
   }
 
   pauseMs(): number {
-    return (this.retryMs = Math.min(this.retryMs * 2, RETRY_MS.most));
+    return RETRY_MS;
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
   async round(client: Client): Promise<void> {
-    try {
-      await this.keepFacts(client);
-    } catch (error) {
-      if (!(error instanceof WrongChain)) throw error;
-      this.refusal = error;
-    }
+    await this.keepFacts(client);
   }
 
-  /** Tells each contract that is missing, and each that is there now, once. */
+  /** Logs each contract that is missing, and each that has appeared, once. */
   private async lookForContracts(heard: WatchedEndpoint[]): Promise<void> {
     const before = this.telemetry.missing;
     const missing = await contractsWithoutCode(heard, this.endpoints.contracts);
     this.telemetry.missing = missing;
-    const typesOf = (address: string): string =>
-      [...this.environment.POOL_CONTRACTS]
-        .flatMap(([type, all]) => (all.includes(address) ? type : []))
-        .join(', ');
     for (const address of missing)
-      if (!before.has(address))
-        this.logger.error(`POOL_CONTRACTS: there is no contract at ${address} (${typesOf(address)})`);
+      if (!before.has(address)) this.logger.error(`POOL_CONTRACTS: there is no contract at ${address}`);
     for (const address of before)
       if (!missing.has(address)) this.logger.log(`there is a contract at ${address} now`);
   }
 
   /** An indexer can work without these: what cannot be read now leaves what the database has. */
   private async keepFacts(client: Client, reader?: WatchedEndpoint): Promise<void> {
-    const first = !this.tried;
-    const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
+    const { contracts, all } = this.endpoints;
+    const heard = all.filter((each) => each === reader || each.heard);
+    this.isLacking = true;
     await this.lookForContracts(heard);
-    this.tokens = await readTokens(heard, this.endpoints.contracts, (each) => this.adapters.of(each)?.token);
-    this.contracts = await readContractFacts(heard, this.endpoints.contracts);
-    this.tried = true;
-    if (this.tokens) await this.judgeTokens(client, this.tokens);
-    else if (first)
-      this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
-    const tokens = (this.tokens?.known ?? []).filter(({ contract }) => !this.barred.has(contract));
-    await client.query(KEEP, [this.epoch, ...columnsOf(tokens, 'contract', 'address', 'symbol', 'decimals')]);
-    if (this.contracts)
-      await client.query(KEEP_CONTRACTS, [
-        this.epoch,
-        this.endpoints.contracts,
-        ...columnsOf(this.contracts, 'minimum', 'circles'),
-      ]);
+    const tokens = await readTokens(heard, contracts, (each) => this.adapters.of(each)?.token);
+    const facts = await readContractFacts(heard, contracts);
+    if (tokens) await this.judgeTokens(client, tokens);
+    const known = (tokens?.known ?? []).filter(({ contract }) => !this.barred.has(contract));
+    await client.query(KEEP, [this.epoch, ...columnsOf(known, 'contract', 'address', 'symbol', 'decimals')]);
+    if (facts)
+      await client.query(KEEP_CONTRACTS, [this.epoch, contracts, ...columnsOf(facts, 'minimum', 'circles')]);
+    this.isLacking = !tokens || !facts || this.barred.size > 0 || this.telemetry.missing.size > 0;
   }
 
   /** @throws WrongChain when the ledger has sums in a token that no contract has now */
@@ -143,7 +100,7 @@ export class Preflight {
         `its amounts are of the token ${token}, and its token is ${address} now: ${remedy}`,
       );
     }
-    if ([...barred].join() !== [...this.barred].join()) this.barred = barred;
+    this.barred = barred;
     const now = this.endpoints.contracts.flatMap((contract) => stored.get(contract)?.token ?? []);
     if (known.length > 0) await refuseChange(client, [...now, ...known.map(({ address }) => address)]);
   }

@@ -47,7 +47,7 @@ export class Rewind {
   private async rewind(lead: Lead, to: number | undefined, contract?: string): Promise<number> {
     const { client, writer } = lead;
     const { endpoints, environment } = this;
-    const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
+    const { source } = await endpoints.identify(await writer.knownChain());
     // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, source, endpoints, environment);
     const first = contract === undefined ? undefined : await this.firstBlock(lead, contract);

@@ -7,17 +7,14 @@ INSERT INTO event_tickets (digest, session, expires_at)
 VALUES (($1::text), ($2::jsonb), now() + make_interval(secs => ($3::float8))) RETURNING iso(expires_at) AS "expiresAt";
 
 -- src/extensions/events/events.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 seenXids text[], $5 seenPositions bigint[], $6 most integer
+-- $1 xid text, $2 position bigint, $3 item integer, $4 most integer
 PREPARE open_event_stream AS
 SELECT present.xid::text, present.position::text, present.item,
   (r.xid, r.position, 0) < (($1::text)::xid8, ($2::bigint), ($3::integer)) AND ($1::text)::xid8 >= r.era
-  AND (($1::text)::xid8, ($2::bigint), ($3::integer)) <= (outbox_xid(pg_snapshot_xmin(pg_current_snapshot())), 0, 0)
-  AND NOT EXISTS (
-    SELECT FROM unnest(($4::text[]), ($5::bigint[])) AS s(xid, position)
-    WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.xid = s.xid::xid8 AND o.position = s.position)) AS usable,
-  (SELECT coalesce(sum(count), 0) <= ($6::integer) FROM (
+  AND (($1::text)::xid8, ($2::bigint), ($3::integer)) <= (outbox_xid(pg_snapshot_xmin(pg_current_snapshot())), 0, 0) AS usable,
+  (SELECT coalesce(sum(count), 0) <= ($4::integer) FROM (
     SELECT o.count FROM outbox o WHERE (o.xid, o.position, o.count) > (($1::text)::xid8, ($2::bigint), ($3::integer)) AND o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY o.xid, o.position LIMIT ($6::integer) + 1) next) AS near
+    ORDER BY o.xid, o.position LIMIT ($4::integer) + 1) next) AS near
 FROM outbox_removed r CROSS JOIN LATERAL (
   SELECT * FROM (
     (SELECT o.xid, o.position, o.count AS item FROM outbox o WHERE o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))

@@ -65,11 +65,7 @@ ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain
  FROM owner_totals WHERE owner_id = u.id AND contract <> ALL(others.contracts)) p
   WHERE u.id = ($3::uuid)) analytics
   CROSS JOIN
-(SELECT present.xid::text, present.position::text, present.item, (
-    SELECT coalesce(json_agg(json_build_object('xid', xid::text, 'position', position)), '[]') FROM (
-      SELECT o.xid, o.position FROM outbox o WHERE o.xid >= outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
-      ORDER BY o.xid, o.position LIMIT 200) ahead
-  ) AS seen
+(SELECT present.xid::text, present.position::text, present.item
  FROM outbox_removed r CROSS JOIN LATERAL (
     SELECT * FROM (
       (SELECT o.xid, o.position, o.count AS item FROM outbox o WHERE o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))

@@ -513,13 +513,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
-    run(events.OPEN_STREAM, { ...cursor, seenXids: [], seenPositions: [], most: 100 }),
-    run(events.OPEN_STREAM, {
-      ...cursor,
-      seenXids: ['203', '203'],
-      seenPositions: [20_000, 20_001],
-      most: 100,
-    }),
+    run(events.OPEN_STREAM, { ...cursor, most: 100 }),
     run(READERS_OF_POOLS, {
       pools: ['00000000-0000-7000-8000-000000000001'],
       addresses: [caller, address(8)],
@@ -710,7 +704,7 @@ describe('a hot statement reads few rows, by index', () => {
         run(transactions.LIST_TRANSACTIONS, { ...who, ...limits, limit: 8 }),
         run(LIST_TICKETS, { caller: by, limit: 5, offset: 0 }),
         run(LIST_WINNERS, { limit: 3, offset: 0 }),
-        run(events.OPEN_STREAM, { ...cursor, seenXids: [], seenPositions: [], most: 0 }),
+        run(events.OPEN_STREAM, { ...cursor, most: 0 }),
       ];
       const rows = (plan: PlanNode[]): number =>
         [...new Set(plan.map((node) => node['Relation Name']).filter(isTable))].reduce(

@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
-import { ResumePlace } from '#ledger/outbox/resume-place';
 import { freePort } from '#dev/ports';
 import { type LocalPostgres, accountForServer, findBinaries, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
-import { PATIENT, connectTo, migrate, query } from '../support/database';
+import { PATIENT, migrate, query } from '../support/database';
 import { Proxy } from '../support/network/proxy';
 
 /** A standby that streams from a primary. */
@@ -199,29 +198,6 @@ describe('reads on a standby', () => {
       expect(list.body.pagination.total).toBe(analytics.body.data.activePoolsCount);
     }
     expect(await reads('standby')).toBeGreaterThan(before);
-  });
-
-  it('name the events that a page knows although no stream gets them yet', async () => {
-    // Its id is all that it has: nothing of it is in the log.
-    const old = await connectTo(primary.url);
-    await old.query('BEGIN');
-    await old.query('SELECT pg_current_xact_id()');
-    const id = await create();
-    const before = await reads('standby');
-    let page: { pools: { data: { id: string }[] }; cursor: string };
-    await until(async () => {
-      page = (await reader.get('/users/me/start', user)).body.data;
-      return (await reads('standby')) > before;
-    });
-    expect(page!.pools.data[0].id).toBe(id);
-    const { seen } = ResumePlace.parse(page!.cursor)!;
-    const rows = await query(
-      primary.url,
-      'SELECT xid::text, position::int FROM outbox ORDER BY xid DESC LIMIT 1',
-    );
-    expect(seen).toEqual(rows);
-    await old.query('COMMIT');
-    await old.end();
   });
 
   it('are left to the primary while the standby is behind', async () => {

@@ -147,7 +147,7 @@ describe('the work for many listeners is divided:', () => {
     const hub = app.nest.get(EventHub, { strict: false });
     // A stream begins after what can be read when it opens.
     await readable(app);
-    const { place, present } = await hub.locate(undefined);
+    const { cursor, present } = await hub.locate(undefined);
     const writes = new Map<number, number>();
     let turn = 0;
     let counting = true;
@@ -161,7 +161,7 @@ describe('the work for many listeners is divided:', () => {
     const response = { write, end: () => undefined } as unknown as ServerResponse;
     const streams = Array.from(
       { length: 200 },
-      () => new EventStream(session(), new Set(TOPICS), response, place),
+      () => new EventStream(session(), new Set(TOPICS), response, cursor),
     );
     const leave = streams.map((stream) => hub.add(stream, present));
     try {

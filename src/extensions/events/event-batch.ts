@@ -1,5 +1,4 @@
 import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
-import { rowOf } from '#ledger/outbox/resume-place';
 import { audienceOf } from './readers.sql';
 
 /** By pool: which of the listening addresses may read its events. */
@@ -36,12 +35,11 @@ export class EventBatch {
     }
   }
 
-  /** What an address may read of the events after a cursor, but for those of some rows, as text of the stream. */
-  textFor(address: string, topics: ReadonlySet<Topic>, after: string, without?: ReadonlySet<string>): string {
+  /** What an address may read of the events after a cursor, as text of the stream. */
+  textFor(address: string, topics: ReadonlySet<Topic>, after: string): string {
     let text = '';
     for (const event of this.eventsFor(address))
-      if (event.id > after && topics.has(event.topic) && !without?.has(rowOf(event.id)))
-        text += textOf(event);
+      if (event.id > after && topics.has(event.topic)) text += textOf(event);
     return text;
   }
 

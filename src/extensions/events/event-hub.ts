@@ -3,10 +3,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
 import { pause } from '#platform/timing/waits';
-import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
+import {
+  BEGINNING,
+  type LedgerEvent,
+  type OutboxCursor,
+  cursorText,
+  eventsOf,
+  parseCursor,
+} from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
-import { ResumePlace } from '#ledger/outbox/resume-place';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { Sessions } from '#features/access/sessions';
 import { EventBatch, type Readers } from './event-batch';
@@ -29,10 +35,10 @@ export const MOST_MISSED = 5000;
 
 /** Where a stream starts. */
 export interface Opening {
-  place: ResumePlace;
-  /** The place after everything that can be read, which no client decides. */
+  cursor: string;
+  /** The cursor after everything that can be read, which no client decides. */
   present: string;
-  /** True if the client's place is not resumable: the stream starts at the present, and misses events. */
+  /** True if the client's cursor is not resumable: the stream starts at the present, and misses events. */
   isGap: boolean;
 }
 
@@ -71,20 +77,18 @@ export class EventHub implements OnModuleDestroy {
 
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
-    const last = lastEventId ? ResumePlace.parse(lastEventId) : undefined;
-    const { usable, near, present } = await this.look(
-      last ?? new ResumePlace(BEGINNING),
-      last ? MOST_MISSED : 0,
-    );
-    if (last && usable && near) return { place: last, present, isGap: false };
-    return { place: new ResumePlace(parseCursor(present)!), present, isGap: Boolean(lastEventId) };
+    // Cursors of version 1 had more after a tilde.
+    const last = lastEventId ? parseCursor(lastEventId.split('~')[0]) : undefined;
+    const { usable, near, present } = await this.look(last ?? BEGINNING, last ? MOST_MISSED : 0);
+    if (last && usable && near) return { cursor: cursorText(last), present, isGap: false };
+    return { cursor: present, present, isGap: Boolean(lastEventId) };
   }
 
   private async look(
-    place: ResumePlace,
+    cursor: OutboxCursor,
     most = 0,
   ): Promise<{ usable: boolean; near: boolean; present: string }> {
-    const row = await this.database.read(OPEN_STREAM, { ...place.parameters, most });
+    const row = await this.database.read(OPEN_STREAM, { ...cursor, most });
     const { usable, near, ...end } = row!;
     return { usable, near, present: cursorText({ ...end, position: Number(end.position) }) };
   }
@@ -157,7 +161,7 @@ export class EventHub implements OnModuleDestroy {
   private async checkPlace(recent: Recent): Promise<void> {
     if (performance.now() < this.checkAt) return;
     this.checkAt = performance.now() + CHECK_MS;
-    const { usable, present } = await this.look(new ResumePlace(parseCursor(recent.cursor)!));
+    const { usable, present } = await this.look(parseCursor(recent.cursor)!);
     if (usable || this.recent !== recent) return;
     this.recent = startingAt(present);
     for (const stream of this.streams) stream.reload(present);

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Topic, cursorText } from '#ledger/outbox/ledger-event';
-import { type ResumePlace, rowOf } from '#ledger/outbox/resume-place';
+import type { Topic } from '#ledger/outbox/ledger-event';
 import type { Session } from '#features/access/current-user';
 import type { EventBatch } from './event-batch';
 
@@ -30,20 +29,14 @@ export class EventStream {
   endReason: EndReason = 'client_left';
   private closed = false;
   private sincePingMs = 0;
-  cursor: string;
-  /** Rows behind the cursor that the client knows already, until the cursor has passed them. */
-  private seen?: { rows: ReadonlySet<string>; last: string; suffix: string };
 
-  /** @param place the stream starts after it */
+  /** @param cursor the stream starts after it */
   constructor(
     readonly session: Session,
     private readonly topics: ReadonlySet<Topic>,
     private readonly response: ServerResponse,
-    place: ResumePlace,
+    public cursor: string,
   ) {
-    this.cursor = cursorText(place.cursor);
-    const { rows, suffix } = place;
-    if (rows.size > 0) this.seen = { rows, last: [...rows].at(-1)!, suffix };
     const { least, most } = RETRY_MS;
     this.write(`retry: ${Math.round(least + Math.random() * (most - least))}\n${this.idLine()}\n`);
   }
@@ -58,16 +51,14 @@ export class EventStream {
    * @param most characters; if the events have more, the client gets `reload`
    */
   send(batch: EventBatch, reached: string, most = Infinity): void {
-    const text = batch.textFor(this.session.address, this.topics, this.cursor, this.seen?.rows);
+    const text = batch.textFor(this.session.address, this.topics, this.cursor);
     if (text.length > most) return this.reload(reached);
     if (reached > this.cursor) this.cursor = reached;
-    if (this.seen && rowOf(this.cursor) > this.seen.last) this.seen = undefined;
-    // The events' own ids do not say what the client knows of those behind them.
-    if (text) this.write(this.seen ? `${text}${this.idLine()}\n` : text);
+    if (text) this.write(text);
   }
 
   private idLine(): string {
-    return `id: ${this.cursor}${this.seen?.suffix ?? ''}\n`;
+    return `id: ${this.cursor}\n`;
   }
 
   /**
@@ -76,7 +67,6 @@ export class EventStream {
    */
   reload(present: string): void {
     this.cursor = present;
-    this.seen = undefined;
     this.write(`${this.idLine()}event: reload\ndata: {}\n\n`);
   }
 

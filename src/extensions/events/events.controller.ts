@@ -74,7 +74,7 @@ export class EventsController {
     }
     const leave = this.places.take(session.userId, reply.request.ip ?? '');
     try {
-      const { place, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
+      const { cursor, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
       const { raw } = reply.hijack();
       reply.isReported = true;
       raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
@@ -82,7 +82,7 @@ export class EventsController {
         ...(reply.getHeaders() as Record<string, string>),
         ...STREAM_HEADERS,
       });
-      const stream = new EventStream(session, new Set([RELOAD, ...(query.topics ?? TOPICS)]), raw, place);
+      const stream = new EventStream(session, new Set([RELOAD, ...(query.topics ?? TOPICS)]), raw, cursor);
       if (isGap) stream.reload(present);
       const remove = this.hub.add(stream, present);
       raw.once('close', () => {

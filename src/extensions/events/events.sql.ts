@@ -2,7 +2,6 @@ import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { OutboxCursor } from '#ledger/outbox/ledger-event';
 import { END_OF_OUTBOX, PRESENT, READABLE } from '#ledger/outbox/outbox.sql';
-import type { SeenRows } from '#ledger/outbox/resume-place';
 import type { Session } from '#features/access/current-user';
 
 export const ISSUE_TICKET = statement<
@@ -37,28 +36,17 @@ export const REMOVE_EXPIRED_TICKETS = removeExpired('event_tickets', 'expires_at
  * - if events after the cursor are no longer kept
  * - from before a restore, which may have taken back what the client has seen
  * - ahead of all that can be read: it is forged, or what the client has seen was lost in a failover
- * - if one of the rows that it says were seen is not there: it was lost in a failover
  */
 export const OPEN_STREAM = statement<
-  OutboxCursor & SeenRows & { most: number },
+  OutboxCursor & { most: number },
   { xid: string; position: string; item: number; usable: boolean; near: boolean }
 >(
   'open_event_stream',
-  {
-    xid: 'text',
-    position: 'bigint',
-    item: 'integer',
-    seenXids: 'text[]',
-    seenPositions: 'bigint[]',
-    most: 'integer',
-  },
+  { xid: 'text', position: 'bigint', item: 'integer', most: 'integer' },
   `
     SELECT present.xid::text, present.position::text, present.item,
       (r.xid, r.position, 0) < (:xid::xid8, :position, :item) AND :xid::xid8 >= r.era
-      AND (:xid::xid8, :position, :item) <= (${END_OF_OUTBOX}, 0, 0)
-      AND NOT EXISTS (
-        SELECT FROM unnest(:seenXids, :seenPositions) AS s(xid, position)
-        WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.xid = s.xid::xid8 AND o.position = s.position)) AS usable,
+      AND (:xid::xid8, :position, :item) <= (${END_OF_OUTBOX}, 0, 0) AS usable,
       (SELECT coalesce(sum(count), 0) <= :most FROM (
         SELECT o.count FROM outbox o WHERE (o.xid, o.position, o.count) > (:xid::xid8, :position, :item) AND ${READABLE}
         ORDER BY o.xid, o.position LIMIT :most + 1) next) AS near

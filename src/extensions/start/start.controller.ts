@@ -5,7 +5,7 @@ import { Page } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { invalidToken } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
-import { ResumePlace } from '#ledger/outbox/resume-place';
+import { cursorText } from '#ledger/outbox/ledger-event';
 import { CurrentUser, type Session } from '#features/access/current-user';
 import { tokenOf } from '#features/auth/users.sql';
 import { StartPage } from './start.dto';
@@ -27,8 +27,8 @@ export class StartController {
     const { userId: user, address: caller } = session;
     const row = await this.database.read(START, { user, caller, ...tokenOf(session) });
     if (!row) throw invalidToken('token_revoked');
-    const { xid, position, item, seen, otherContracts } = row;
-    const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);
+    const { xid, position, item, otherContracts } = row;
+    const cursor = cursorText({ xid, position: Number(position), item });
     const parts = {
       user: row.user,
       analytics: row.analytics,

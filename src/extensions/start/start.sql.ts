@@ -34,7 +34,6 @@ export interface StartRow extends Lists {
   xid: string;
   position: string;
   item: number;
-  seen: { xid: string; position: number }[];
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { OutboxCursor, LedgerEvent } from './ledger-event';
-import { MOST_SEEN } from './resume-place';
 
 /** Where a reader starts that wants only new events. */
 export const END_OF_OUTBOX = 'outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))';
@@ -25,16 +24,9 @@ export const PRESENT = `(
         UNION ALL SELECT r.era, 0, 0
       ) place ORDER BY xid DESC, position DESC, item DESC LIMIT 1)`;
 
-/**
- * For FROM: the present as the statement around it sees it, one row. `seen` are the rows that the statement sees although
- * readers do not get them yet, because an older transaction still writes: what such events tell is in the tables already.
- */
+/** For FROM: the present as the statement around it sees it, one row. */
 export const HERE = `
-  (SELECT present.xid::text, present.position::text, present.item, (
-      SELECT coalesce(json_agg(json_build_object('xid', xid::text, 'position', position)), '[]') FROM (
-        SELECT o.xid, o.position FROM outbox o WHERE o.xid >= ${END_OF_OUTBOX}
-        ORDER BY o.xid, o.position LIMIT ${MOST_SEEN}) ahead
-    ) AS seen
+  (SELECT present.xid::text, present.position::text, present.item
    FROM outbox_removed r CROSS JOIN LATERAL ${PRESENT} present WHERE r.id = 1)`;
 
 export interface OutboxRow {

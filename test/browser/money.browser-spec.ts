@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
+import { until } from '../support/app';
 import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { PageBench, dialog, done, enter, press } from '../support/browser/page-bench';
 import { type TestWallet, changeAccount, changeChain, injectWallet } from '../support/browser/test-wallet';
@@ -169,6 +170,27 @@ describe('a pool', () => {
     await dialog(page, 'too little to pay the fee');
     await page.keyboard.press('Escape');
     expect(await page.locator('[data-pool]').count()).toBe(0);
+  });
+
+  it('is created once though the page is loaded again before the answer, and twice if the form is sent twice', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    wallet.rejects = true;
+    const pools = async (): Promise<number> => {
+      const owned = 'SELECT FROM pools JOIN users ON users.id = owner_id WHERE address = $1';
+      return (await bench.app.sql(owned, [wallet.account.address.toLowerCase()])).length;
+    };
+    await page.route('**/api/pools', (route) => route.fetch(), { times: 1 });
+    await newPool(page, '25');
+    await until(async () => (await pools()) === 1);
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await newPool(page, '25');
+    await done(page, 'You declined in the wallet.', 'Close');
+    expect(await pools()).toBe(1);
+    await newPool(page, '25');
+    await done(page, 'You declined in the wallet.', 'Close');
+    expect(await pools()).toBe(2);
   });
 
   it('of another saver is neither paid nor cancelled by its members', async () => {

@@ -1,5 +1,5 @@
 import type { NewPool, PoolDetail, PoolType } from '@pooled-savings/client';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { PERIODS } from './circle-texts.js';
 import { chainNow } from './clock.js';
 import { type Problem, problemOf } from './errors.js';
@@ -18,9 +18,30 @@ import { Button, Dialog, ProblemText } from './parts.js';
 import { TYPES } from './pools.js';
 import { callsAt, client, isVault } from './session.js';
 
+const ATTEMPT_KEY = 'new-pool';
+const ATTEMPT_MS = 600_000;
+
+/**
+ * The same form within ten minutes is the same attempt, which makes one pool, even if the page is loaded again before the
+ * service has answered. After the answer, and in another tab, it is another attempt: equal pools can be made on purpose.
+ */
+function attemptOf(account: string, pool: NewPool): { idempotencyKey: string } {
+  interface Attempt {
+    form: string;
+    at: number;
+    idempotencyKey: string;
+  }
+  const form = JSON.stringify([account, pool]);
+  const known = JSON.parse(sessionStorage.getItem(ATTEMPT_KEY) ?? 'null') as Attempt | null;
+  if (known?.form === form && Date.now() - known.at < ATTEMPT_MS) return known;
+  const attempt: Attempt = { form, at: Date.now(), idempotencyKey: crypto.randomUUID() };
+  sessionStorage.setItem(ATTEMPT_KEY, JSON.stringify(attempt));
+  return attempt;
+}
+
 /** Asks for everything about a new pool, creates it, and pays it or opens its circle. */
 export function NewPoolDialog({ onClose }: { onClose: () => void }) {
-  const { config, tokens, pay, check, openCircle } = usePage();
+  const { session, config, tokens, pay, check, openCircle } = usePage();
   const offered = (Object.keys(TYPES) as PoolType[]).filter(
     (each) => config.contracts[each] !== null || config.furtherContracts[each].length > 0,
   );
@@ -29,8 +50,6 @@ export function NewPoolDialog({ onClose }: { onClose: () => void }) {
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
   const [asked, ask] = useState('');
-  /** The same attempt to make the same pool has the same key, so it is made once, whatever happens to the answer. */
-  const attempt = useRef({ body: '', idempotencyKey: '' });
 
   const usual = config.contracts[type];
   const contracts = [...(usual === null ? [] : [usual]), ...config.furtherContracts[type]];
@@ -51,10 +70,9 @@ export function NewPoolDialog({ onClose }: { onClose: () => void }) {
     };
     const problem = calls.includes('deposit') ? await check({ amount, contract, type }) : undefined;
     if (problem) return problem;
-    const body = JSON.stringify(pool);
-    if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
     try {
-      const { id, depositId } = await client.pools.create(pool, attempt.current);
+      const { id, depositId } = await client.pools.create(pool, attemptOf(session.address, pool));
+      sessionStorage.removeItem(ATTEMPT_KEY);
       if (isCircle) openCircle(id);
       // Otherwise it is paid where this page cannot, and its card says so.
       else if (calls.includes('deposit')) pay({ kind: 'deposit', pool: id, depositId, amount });

@@ -10,7 +10,7 @@ import { Contracts } from '#indexer/contracts/contracts';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected, WINDOW_BLOCKS, WrongEvents } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
@@ -101,7 +101,7 @@ export class Follower {
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = this.reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
-    this.sync.start(cursor, known?.head ?? 0, await writer.blocks.newest(WINDOW_BLOCKS));
+    this.sync.start(cursor, known?.head ?? 0, await this.fillWindow(writer, cursor));
     return cursor;
   }
 
@@ -204,8 +204,12 @@ export class Follower {
     // Contracts apart may have been taken back too.
     await this.contracts.load();
     // The best head is no longer on the chain.
-    this.sync.start(moved, moved.number, await writer.blocks.newest(WINDOW_BLOCKS));
+    this.sync.start(moved, moved.number, await this.fillWindow(writer, moved));
     return moved;
+  }
+
+  private fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
+    return this.beating(writer, cursor, this.recovery.fillWindow(writer, cursor));
   }
 
   /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */

@@ -2,13 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
-import { undoneFrom } from '#indexer/reading/finality';
+import { keptFrom, undoneFrom } from '#indexer/reading/finality';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
+import { ForkDetected, NodeBehind, WINDOW_BLOCKS, lacking } from '#indexer/reading/block-batch';
 import type { Source } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
@@ -46,6 +46,42 @@ export class Recovery {
     private readonly sequence: SequenceCheck,
     private readonly telemetry: IndexerTelemetry,
   ) {}
+
+  /**
+   * Reads the headers that are missing below the cursor: it began near the head, or was taken back.
+   * @returns the last headers, newest first; fewer, and a line in the log, if the node lacks them or has others
+   */
+  async fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
+    const kept = await writer.blocks.newest(Number.MAX_SAFE_INTEGER);
+    const end = kept.findIndex(({ hash }, i) => hash !== (i === 0 ? cursor.hash : kept[i - 1].parentHash));
+    const known = end < 0 ? kept : kept.slice(0, end);
+    const lowest = Math.max(keptFrom(cursor.number, cursor.finalized), 0);
+    try {
+      for (let above = known.at(-1); above && above.number > lowest; above = known.at(-1)) {
+        const found = await this.readBelow(above, Math.max(lowest, above.number - WINDOW_BLOCKS));
+        await writer.fillWindow(cursor, found);
+        known.push(...found);
+      }
+    } catch (error) {
+      // If the cause is a fork, or a node that is behind, the next steps handle it.
+      if (!(error instanceof RetryableChainError)) throw error;
+      this.logger.warn(`headers below block ${cursor.number} are not complete: ${error.message}`);
+    }
+    return known.slice(0, WINDOW_BLOCKS + 1);
+  }
+
+  /** The headers from the parent of a block down to another one. @throws RetryableChainError */
+  private async readBelow(block: Block, to: number): Promise<Block[]> {
+    const numbers = Array.from({ length: block.number - to }, (_, i) => block.number - 1 - i);
+    const headers = await this.endpoints.blocks(numbers);
+    return headers.map((header, i) => {
+      const above = headers[i - 1] ?? block;
+      if (!header) throw lacking(numbers[i], headers.slice(i).find(Boolean), above);
+      if (header.hash !== above.parentHash)
+        throw new ForkDetected(`a competing block ${numbers[i]} was seen below the cursor`);
+      return header;
+    });
+  }
 
   /**
    * A head that is not above the cursor may be of another branch. Only a block in place of ours proves that: without

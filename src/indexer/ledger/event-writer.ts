@@ -187,6 +187,11 @@ export class EventWriter {
     return rows.map(({ id, genesis, head }) => ({ chainId: Number(id), genesis, head: Number(head) }))[0];
   }
 
+  /** Adds blocks below the cursor, unless another process leads now. */
+  async fillWindow(cursor: ChainCursor, blocks: Block[]): Promise<void> {
+    await this.holding(cursor, () => this.blocks.keep(blocks));
+  }
+
   /** One transaction, in which the cursor stays where it is. @throws LeadershipLost when it is elsewhere */
   async holding<T>(cursor: ChainCursor, work: () => Promise<T>): Promise<T> {
     return transaction(this.client, async () => {

@@ -45,7 +45,7 @@ export interface Plan {
 /** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
 export class NodeBehind extends RetryableChainError {}
 /** Why a block is missing: if the block above links to the block below, the chain skips this number. */
-const lacking = (
+export const lacking = (
   number: number,
   below: Pick<Block, 'hash'> | undefined | null,
   above: Pick<Block, 'parentHash'> | undefined | null,

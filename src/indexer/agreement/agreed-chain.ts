@@ -77,17 +77,18 @@ export class AgreedChain implements CappedChain {
         return answers instanceof Error ? answers : each.unpack(answers);
       }),
     );
-    const others = found.filter((each) => each instanceof Error);
-    const answered = found.filter((each): each is unknown[] => !(each instanceof Error));
-    if (answered.length === 0)
+    const failures = found.filter((each) => each instanceof Error);
+    if (failures.length === found.length)
       throw (
-        others.find((each) => each instanceof OtherBlock) ?? others[0] ?? new Error('no endpoint answers')
+        failures.find((each) => each instanceof OtherBlock) ?? failures[0] ?? new Error('no endpoint answers')
       );
-    // An endpoint that lacks the block has a vote: a single endpoint that has it proves nothing.
-    const lacking = others.filter((each) => each instanceof LackedBlock).map(() => undefined);
-    return calls.map((call, i) =>
-      this.judge(call, [...answered.map((answers) => answers[i]), ...lacking], others.length > 0),
-    );
+    return calls.map((call, i) => {
+      // An endpoint that lacks the block has a vote: a single endpoint that has it proves nothing.
+      const said = found.flatMap((each) =>
+        each instanceof LackedBlock ? [undefined] : each instanceof Error ? [] : [each[i]],
+      );
+      return this.judge(call, said, failures.length > 0);
+    });
   }
 
   /** Endpoints that vote. If all are resting, the command asks them anyway. */
@@ -98,24 +99,16 @@ export class AgreedChain implements CappedChain {
 
   /** The answers of one endpoint, if it has the block, and with it all earlier ones, before and after the calls. */
   private async atBlock(endpoint: WatchedEndpoint, calls: Call[], at: AtCursor): Promise<unknown[] | Error> {
-    const before = await this.lacks(endpoint, at);
-    if (before) return before;
-    const answers = await this.settled(endpoint, calls);
+    const header = headerCall(Number(at.cursorNumber));
+    const found: unknown[][] = [];
     // The answers may come from another branch.
-    return answers instanceof Error ? answers : ((await this.lacks(endpoint, at)) ?? answers);
-  }
-
-  private async lacks(endpoint: WatchedEndpoint, at: AtCursor): Promise<Error | undefined> {
-    const { cursorNumber: number, cursorHash } = at;
-    const found = await this.settled(endpoint, [headerCall(Number(number))]);
-    if (found instanceof Error) return found;
-    if (found[0] instanceof Error) return new Error(`block ${number}: ${found[0].message}`);
-    const hash = (found[0] as { hash?: unknown } | null)?.hash;
-    if (hash === undefined)
-      return new LackedBlock(`the node has no block ${number}, where the cursor stands`);
-    return typeof hash === 'string' && hash.toLowerCase() === cursorHash
-      ? undefined
-      : new OtherBlock(`the node has another block ${number} than the one where the cursor stands`);
+    for (const some of [[header], calls, [header]]) {
+      const answers = await this.settled(endpoint, some);
+      if (answers instanceof Error) return answers;
+      found.push(answers);
+    }
+    const [[before], answers, [after]] = found;
+    return otherThan(at, before) ?? otherThan(at, after) ?? answers;
   }
 
   private async settled(endpoint: WatchedEndpoint, calls: Call[]): Promise<unknown[] | Error> {
@@ -152,6 +145,16 @@ export class AgreedChain implements CappedChain {
 }
 
 class LackedBlock extends OtherBlock {}
+
+/** Why an answer is not the block where the cursor stands; undefined if it is. */
+function otherThan({ cursorNumber: number, cursorHash }: AtCursor, answer: unknown): Error | undefined {
+  if (answer instanceof Error) return new Error(`block ${number}: ${answer.message}`);
+  const hash = (answer as { hash?: unknown } | null)?.hash;
+  if (hash === undefined) return new LackedBlock(`the node has no block ${number}, where the cursor stands`);
+  return typeof hash === 'string' && hash.toLowerCase() === cursorHash
+    ? undefined
+    : new OtherBlock(`the node has another block ${number} than the one where the cursor stands`);
+}
 
 /** A text that is the same for equal answers, as batches are read: nodes differ in how they write and list things. */
 function claimOf(answer: unknown, [method, params]: Call): string | undefined {

@@ -7,14 +7,13 @@ import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-en
 import type { Marks } from '#indexer/reading/finality';
 import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RetryableChainError, RpcUnavailable } from '#indexer/reading/rpc';
-import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
 import { type Heads, judgeHeads } from './heads';
 import { type SequenceCheck, hasGap } from './sequence-check';
-import { acceptedClaim } from './vote';
+import { Disagreement, type Testimony, acceptedClaim, askEach, claimsOf, verdict } from './vote';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -172,17 +171,39 @@ export class RpcEndpoints {
   ): Promise<Reading> {
     const { marks } = this;
     const [reader, isAside, asked] = [aside ?? this.reader, aside !== undefined, Date.now()];
-    const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
-      Promise.all(some.map((each) => testify(each, each.about(contracts).readTo(after, plan), !isAside)));
+    const hear = async (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
+      (await Promise.all(some.map((each) => this.hear(each, after, plan, contracts, isAside)))).flat();
     const first = this.askedFirst(reader);
     const plan = this.plan(after, upTo, contracts, aside, most);
     const early = hear(first, plan);
     const batch = await usable(reader.about(contracts).readTo(after, plan));
     const heard = await early;
     const rest = this.witnesses(reader).filter((each) => !first.includes(each));
-    if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
-      heard.push(...(await hear(rest, plan)));
-    return { reader, batch, testimonies: compared(heard, batch), isAside, asked, marks };
+    if (rest.length > 0) {
+      const [ours, ...claims] = claimsOf(batch, heard);
+      if (heard.length < first.length || claims.some((claim) => claim !== ours))
+        heard.push(...(await hear(rest, plan)));
+    }
+    return { reader, batch, testimonies: heard, isAside, asked, marks };
+  }
+
+  /** What another endpoint reads of the reader's blocks; nothing if it fails, which is its own fault. */
+  private async hear(
+    endpoint: WatchedEndpoint,
+    after: Block,
+    plan: Plan,
+    contracts: string[],
+    isAside: boolean,
+  ): Promise<Testimony[]> {
+    try {
+      return [{ endpoint, batch: await endpoint.about(contracts).readTo(after, plan) }];
+    } catch (error) {
+      if (error instanceof NodeBehind) return [{ endpoint }];
+      // Its chain does not continue from our cursor, so it contradicts every batch that does.
+      if (error instanceof ForkDetected) return [{ endpoint, fork: error.message }];
+      if (!isAside) endpoint.failed('failing', true);
+      return [];
+    }
   }
 
   /** Headers by the reader alone. @throws RetryableChainError */
@@ -196,12 +217,9 @@ export class RpcEndpoints {
    */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
     const heard = [this.reader, ...this.witnesses(this.reader)];
-    const asked = heard.map(({ source }) => source.blocks(numbers));
-    const told = await Promise.allSettled(asked);
-    const answered = told.flatMap((each, i) =>
-      each.status === 'fulfilled' ? [{ endpoint: heard[i], blocks: each.value }] : [],
-    );
-    if (answered.length === 0) return asked[0];
+    const told = await askEach(heard, ({ source }) => source.blocks(numbers));
+    const answered = told.flatMap((blocks, i) => (blocks ? [{ endpoint: heard[i], blocks }] : []));
+    if (answered.length === 0) throw new RpcUnavailable('no endpoint has answered');
     return numbers.map((number, i) => {
       const said = answered.map(({ blocks }) => blocks[i]);
       const claims = said.map((block) => block && JSON.stringify(block));
@@ -230,26 +248,32 @@ export class RpcEndpoints {
     { reader, batch, testimonies, isAside, asked, proven }: Reading,
     sequence: SequenceCheck,
   ): BlockBatch {
-    const heard = compared(testimonies, batch, proven).filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !hasGap(sequence, theirs)) return true;
-      if (!isAside) this.accuse(endpoint, 'leaves out events');
-      return false;
-    });
+    const [ours, ...claims] = claimsOf(batch, testimonies, proven);
+    const heard = testimonies
+      .map((each, i) => ({ ...each, claim: claims[i] }))
+      .filter(({ endpoint, batch: theirs, claim }) => {
+        if (claim === ours || !theirs || !hasGap(sequence, theirs)) return true;
+        if (!isAside) this.accuse(endpoint, 'leaves out events');
+        return false;
+      });
     const what = `block ${batch.to.number}`;
-    const outcome = verdict(heard, this.environment.RPC_AGREE);
-    const names = this.countDiffering(heard.filter(({ stance }) => stance === 'differs'));
+    const outcome = verdict(
+      ours,
+      heard.map(({ claim }) => claim),
+      this.environment.RPC_AGREE,
+    );
+    const agreeing = heard.filter(({ claim }) => claim === ours);
+    const differing = heard.filter(({ claim }) => claim !== undefined && claim !== ours);
+    const names = this.countDiffering(differing);
     if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
     if (outcome === 'outvoted' && !isAside) this.accuse(reader, `outvoted by ${names} at ${what}`);
     if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
-    for (const { endpoint, stance } of isAside ? [] : heard) {
-      if (stance === 'agrees') for (const each of [endpoint, reader]) each.agreed(asked);
-      if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
+    if (!isAside) {
+      for (const { endpoint } of agreeing) for (const each of [endpoint, reader]) each.agreed(asked);
+      for (const { endpoint } of differing) this.accuse(endpoint, `outvoted at ${what}`);
     }
-    const agreeing = heard.flatMap(({ stance, batch: theirs }) =>
-      stance === 'agrees' ? (theirs ?? []) : [],
-    );
     const known = (i: number): number | null | undefined =>
-      agreeing.map(({ counts }) => counts[i]).find((count) => count !== undefined);
+      agreeing.map(({ batch: theirs }) => theirs?.counts[i]).find((count) => count !== undefined);
     return { ...batch, counts: batch.counts.map((count, i) => (count === undefined ? known(i) : count)) };
   }
 

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { requireSchema } from '#platform/migrating/schema';
 import { atMostEvery } from '#platform/timing/at-most-every';
 import { pause } from '#platform/timing/waits';
-import { Disagreement } from '#indexer/agreement/cross-check';
+import { Disagreement } from '#indexer/agreement/vote';
 import type { Heads } from '#indexer/agreement/heads';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceFall } from '#indexer/agreement/sequence-check';

@@ -4,7 +4,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { transaction } from '#indexer/ledger/transaction';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/events.sql';
+import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/stored-events';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
 import { CONCLUDE, DUE, LEDGER_CHAIN, PAYMENTS, REMOVE_PAYMENTS, TAKE_PAYMENTS } from './submissions.sql';
 

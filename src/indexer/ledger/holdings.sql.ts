@@ -41,18 +41,16 @@ export const SAVE = save(`
   )`);
 
 /**
- * Takes back what the events after block $1 have added and taken, before they are deleted. A holding is their sum, so
- * that is exact. Parameter 2: the vault whose events alone are meant, or null.
+ * Makes the holdings of accounts with events after block $1 again from those before, ahead of their deletion. Parameter 2:
+ * the vault whose events alone are meant, or null.
  */
 export const TAKE_BACK = save(`
-  WITH back AS (
-    SELECT contract AS vault, account, sum(CASE kind WHEN 'Deposited' THEN shares WHEN 'Withdrawn' THEN -shares END) AS shares,
-      sum(CASE kind WHEN 'Deposited' THEN amount WHEN 'Withdrawn' THEN -amount END) AS cost
-    FROM chain_events e
-    WHERE block_number > $1 AND contract = coalesce($2::text, contract) AND shares IS NOT NULL
-      AND kind IN ('Deposited', 'Withdrawn')
+  WITH made AS MATERIALIZED (
+    SELECT w.vault, w.account, coalesce(sum(CASE e.kind WHEN 'Deposited' THEN e.shares ELSE -e.shares END), 0) AS shares,
+      coalesce(sum(CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END), 0) AS cost
+    FROM (SELECT DISTINCT contract AS vault, account FROM chain_events
+      WHERE block_number > $1 AND contract = coalesce($2::text, contract) AND shares IS NOT NULL) w
+    LEFT JOIN chain_events e ON e.contract = w.vault AND e.account = w.account AND e.shares IS NOT NULL
+      AND e.block_number <= $1 AND e.kind IN ('Deposited', 'Withdrawn')
     GROUP BY 1, 2
-  ), made AS MATERIALIZED (
-    SELECT b.vault, b.account, coalesce(h.shares, 0) - b.shares AS shares, coalesce(h.cost, 0) - b.cost AS cost
-    FROM back b LEFT JOIN share_holdings h ON h.vault = b.vault AND h.account = b.account
   )`);

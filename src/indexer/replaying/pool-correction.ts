@@ -1,17 +1,13 @@
-import type { Client } from 'pg';
 import { columnsOf } from '#platform/postgres/columns';
 import { makeCirclesOf } from '#indexer/ledger/circles';
+import type { Decision, Rules } from '#indexer/ledger/decide';
 import { rebuildDraws } from '#indexer/ledger/draws';
-import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { updateKept } from '#indexer/ledger/event-rows';
-import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
-import { refusal } from '#indexer/ledger/set-aside';
+import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
+import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { mending } from '#verify/checks/connection';
-import { type Replayed, addToPool, decideAgain, readLotteries, storedItem } from './event-reader';
-import { EVENTS_OF, HOLD_CURSOR, HOLD_POOLS, NO_POOL, POOLS_OF } from './events.sql';
-import { OrderedRows, type Row, Turns } from './ordered-rows';
-import type { Wrong } from './pool-walk';
+import type { Look } from '#verify/checks/look';
 import {
   FIND_GONE,
   MAKE_ROWS,
@@ -21,16 +17,16 @@ import {
   SET_POOLS,
   TAKE_BACK,
 } from './rows.sql';
+import { HOLD_CURSOR, HOLD_POOLS, NO_POOL, STORED_OF, decideAgain, readLotteries } from './stored-events';
 
-/**
- * One transaction that may write what is derived, while the indexer's batches wait. Tries again after a conflict.
- * @param work gets the last block that takes effect
- */
-export const correct = <T>(client: Client, work: (effective: number) => Promise<T>): Promise<T> =>
-  mending(client, async () => {
-    const { rows } = await client.query<{ effective: string }>(HOLD_CURSOR);
-    return work(Number(rows[0].effective));
-  });
+/** A pool, or a draw, that is not what its events say. */
+export interface Wrong {
+  /** The id of a pool, or NO_POOL with a contract and a draw. */
+  id: string;
+  events: number;
+  /** The outcome of an event, or a row of the ledger; otherwise only events that the database once refused. */
+  ledger: boolean;
+}
 
 const isPool = ({ id }: Pick<Wrong, 'id'>): boolean => !id.startsWith(NO_POOL);
 /** The draw is null for events that name neither a pool nor a draw. */
@@ -42,8 +38,6 @@ function drawOf({ id }: Pick<Wrong, 'id'>): { contract: string; drawId: string |
 const isDraw = (draw: ReturnType<typeof drawOf>): draw is { contract: string; drawId: string } =>
   draw.drawId !== null && BigInt(draw.drawId) <= BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Decisions that are written together. */
-const WRITTEN_AT_ONCE = 5000;
 /** One transaction takes pools with so many events, or so many pools: requests that change these wait meanwhile. */
 const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
@@ -59,7 +53,7 @@ export class PoolCorrection {
   /** What stays as it was, and why. */
   readonly refused: string[] = [];
 
-  constructor(private readonly client: Client) {}
+  constructor(private readonly look: Look) {}
 
   async add(pool: Wrong): Promise<void> {
     this.group.push(pool);
@@ -89,9 +83,8 @@ export class PoolCorrection {
     const some = group.filter(({ ledger }) => tryFailed || ledger);
     if (some.length === 0) return undefined;
     try {
-      const { pools, outcomes } = await correct(this.client, (effective) =>
-        this.make(some, effective, tryFailed),
-      );
+      // The indexer's batches wait meanwhile.
+      const { pools, outcomes } = await mending(this.look.client, () => this.make(some, tryFailed));
       this.corrected.pools += pools;
       this.corrected.chain_events += outcomes;
       return undefined;
@@ -102,18 +95,15 @@ export class PoolCorrection {
     }
   }
 
-  private async make(
-    group: Wrong[],
-    effective: number,
-    tryFailed: boolean,
-  ): Promise<{ pools: number; outcomes: number }> {
-    const { client } = this;
+  private async make(group: Wrong[], tryFailed: boolean): Promise<{ pools: number; outcomes: number }> {
+    const { client } = this.look;
+    const { rows } = await client.query<{ effective: string }>(HOLD_CURSOR);
     const pools = group.filter(isPool);
     const ids = pools.map(({ id }) => id);
     const draws = group.filter((each) => !isPool(each)).map(drawOf);
     await client.query(HOLD_POOLS, [ids]);
     // An indexer that was started meanwhile may follow another lottery, whose draws are no error.
-    const rules = { effective, lotteries: await readLotteries(client) };
+    const rules = { effective: Number(rows[0].effective), lotteries: await readLotteries(client) };
     const decided = await this.decide(ids, draws, rules, tryFailed);
     const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
     if (ledger.length > 0) {
@@ -129,7 +119,7 @@ export class PoolCorrection {
   }
 
   private async makeRows(ids: string[]): Promise<void> {
-    const { client } = this;
+    const { client } = this.look;
     for (const statement of [SET_OWNERS, REMEMBER_ACTIVE, RAISE_POOLS, FIND_GONE])
       await client.query(statement, [ids]);
     for (const statement of TAKE_BACK) await client.query(statement);
@@ -143,30 +133,26 @@ export class PoolCorrection {
     rules: Rules,
     tryFailed: boolean,
   ): Promise<Map<string, number>> {
-    const { client } = this;
-    const turns = new Turns(client);
-    const pools = new Map<string, PoolState>();
-    const read = await OrderedRows.open(turns, 'replay_pools', POOLS_OF, [ids]);
-    for (let id = await read.key(); id !== undefined; id = await read.key())
-      await read.each(id, (row) => addToPool(pools, row));
-    const events = await OrderedRows.open(turns, 'replay_events', EVENTS_OF, [
-      ids,
-      ...columnsOf(draws, 'contract', 'drawId'),
-    ]);
+    const { client } = this.look;
     const decided = new Map<string, number>();
-    const changed: Replayed[] = [];
-    for (let id = await events.key(); id !== undefined; id = await events.key()) {
-      const take = (row: Row): void => {
-        const decision = decideAgain(storedItem(row), pools, rules, tryFailed);
-        if (decision.isChanged) changed.push(decision);
-      };
-      await events.each(id, take, WRITTEN_AT_ONCE);
-      if (changed.length === 0) continue;
-      decided.set(id, (decided.get(id) ?? 0) + changed.length);
-      await turns.idle();
-      await updateKept(client, changed.splice(0));
-    }
-    for (const name of ['replay_pools', 'replay_events']) await client.query(`CLOSE ${name}`);
+    const changed: Decision[] = [];
+    const tally = new Tally();
+    await decideAgain(
+      this.look,
+      [STORED_OF, ids, ...columnsOf(draws, 'contract', 'drawId')],
+      rules,
+      tryFailed,
+      (id, _, decision) => {
+        if (!decision) return;
+        decided.set(id, (decided.get(id) ?? 0) + 1);
+        changed.push(decision);
+      },
+      async () => {
+        tally.add(changed);
+        if (changed.length > 0) await updateKept(client, changed.splice(0));
+      },
+    );
+    await tally.keep(client);
     return decided;
   }
 }

@@ -1,18 +1,15 @@
 import type { Client } from 'pg';
 import { recorded } from '#platform/operating/records';
 import type { Environment } from '#settings/environment';
+import type { Decision, EventOutcome } from '#indexer/ledger/decide';
 import { CHECKS, runCheck } from '#verify/checks';
 import { lockRepair } from '#verify/checks/connection';
-import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { connect } from '#indexer/leading/leader';
-import { CORRECT_NAMES } from './names.sql';
-import { readLotteries } from './event-reader';
-import { REACH } from './events.sql';
-import { PoolCorrection, correct } from './pool-correction';
-import { PoolWalk } from './pool-walk';
-import { ShareCorrection } from './share-correction';
+import { PoolCorrection, type Wrong } from './pool-correction';
+import { WRONG_ROWS } from './rows.sql';
+import { STORED, decideAgain, readLotteries } from './stored-events';
 
 /** What a replay has done. */
 export interface ReplayReport {
@@ -31,11 +28,19 @@ const ADAPTED = `
   WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
   ORDER BY 1`;
 
-/** The checks of `verify` whose repair makes what follows from the events and the ledger. */
+interface Reach {
+  effective: string;
+  events: string;
+}
+/** The last block that takes effect, and the number of events. */
+const REACH = `
+  SELECT applied_number AS effective, (SELECT count(*) FROM chain_events) AS events FROM chain_cursor`;
+
+/** The checks of `verify` whose repair makes what follows from the events and the ledger, by the connection they use. */
 const REPAIRED = [
-  // This process compares positions, while the database compares all else.
-  ['positions'],
-  ['draws', 'shareTotals', 'winners', 'set aside', 'pools', 'totals', 'of none', 'addresses'],
+  // This process compares these, while the database compares the others. Positions of events in doubt stay.
+  ['shares', 'set aside', 'names', 'positions'],
+  ['draws', 'shareTotals', 'winners', 'pools', 'totals', 'of none', 'addresses'],
 ];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
@@ -62,83 +67,101 @@ export class Replay {
     const start = performance.now();
     const clients: Client[] = [];
     try {
-      for (let i = 0; i < 3; i += 1) {
+      for (let i = 0; i < 2; i += 1) {
         clients.push(await connect(this.databaseUrl));
         await clients[i].query(`SET work_mem = '${WORK_MEM}'`);
       }
-      const [writer, one, other] = clients;
+      const [writer, reader] = clients;
       await lockRepair(writer);
-      const report = await this.all(writer, [one, other]);
+      const report = await this.all(writer, reader);
       return { ...report, seconds: (performance.now() - start) / 1000 };
     } finally {
       await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
     }
   }
 
-  private async all(writer: Client, readers: [Client, Client]): Promise<Omit<ReplayReport, 'seconds'>> {
-    const { rows } = await writer.query<{ hasCursor: boolean }>(HAS_CURSOR);
-    if (!rows[0].hasCursor) return { events: 0, corrected: {}, refused: [], adapted: [] };
-    const shares = new ShareCorrection(writer, readers[0]);
-    await shares.run(this.signal);
-    let names = 0;
-    for (const statement of CORRECT_NAMES)
-      names += await correct(writer, async (until) => (await writer.query(statement, [until])).rowCount ?? 0);
-    const pools = new PoolCorrection(writer);
-    const events = await this.walk(readers, pools);
-    const repaired = await this.repair([writer, readers[0]]);
-    const corrected = {
-      ...repaired.mended,
-      share_events: shares.rows,
-      share_holdings: shares.holdings,
-      pool_names: names,
-      ...pools.corrected,
-      pools: pools.corrected.pools + (repaired.mended.pools ?? 0),
-    };
+  private async all(writer: Client, reader: Client): Promise<Omit<ReplayReport, 'seconds'>> {
+    const { rows } = await writer.query<Reach>(REACH);
+    if (rows.length === 0) return { events: 0, corrected: {}, refused: [], adapted: [] };
+    const findings = new Findings(MOST_REFUSED);
+    const mode = { repair: true, hasEvents: true, signal: this.signal };
+    const [reading, writing] = [reader, writer].map((client) => new Look(client, findings, mode));
+    const pools = new PoolCorrection(writing);
+    const events = await this.walk(reading, writing, pools);
+    await Promise.all(REPAIRED.map((names, i) => this.repair([reading, writing][i], names)));
+    const { mended } = findings;
+    const { notChecked, listed } = findings.report();
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,
       events,
-      corrected,
-      refused: [...shares.refused, ...pools.refused, ...repaired.report().notChecked],
+      corrected: { ...mended, ...pools.corrected, pools: pools.corrected.pools + (mended.pools ?? 0) },
+      refused: [
+        ...pools.refused,
+        ...notChecked,
+        ...listed.flatMap(({ kind, id, mended: isDone }) => (isDone ? [] : `${kind} ${id}`)),
+      ],
     };
   }
 
-  private async walk(readers: [Client, Client], pools: PoolCorrection): Promise<number> {
+  /**
+   * Decides all events again. It reads a snapshot, which contains a batch of the indexer completely or not at all, so what
+   * differs is wrong. Nothing waits for it.
+   */
+  private async walk(reading: Look, writing: Look, pools: PoolCorrection): Promise<number> {
     const start = performance.now();
-    // They wait while pools are corrected.
-    for (const reader of readers)
-      await reader.query(
-        `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
-      );
-    const { rows } = await readers[0].query<{ effective: string; events: string }>(REACH);
-    const lotteries = await readLotteries(readers[0]);
-    const walk = await PoolWalk.open(readers, { effective: Number(rows[0].effective), lotteries });
+    const { client } = reading;
+    // It waits while pools are corrected.
+    await client.query(
+      `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
+    );
+    const [reach] = await reading.rows<Reach>(REACH);
+    const rules = { effective: Number(reach.effective), lotteries: await readLotteries(client) };
+    // The database compares the rows meanwhile.
+    const wrongRows = writing.column(WRONG_ROWS).then((ids) => new Set(ids));
+    wrongRows.catch(() => undefined);
+    let events = 0;
     const progress = setInterval(() => {
-      const rate = Math.round((1000 * walk.events) / (performance.now() - start));
+      const rate = Math.round((1000 * events) / (performance.now() - start));
       this.tell(
-        `${walk.events} of ${rows[0].events} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
+        `${events} of ${reach.events} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
       );
     }, TOLD_MS);
+    /** Those whose events were read; the last may have more. */
+    const read: (Wrong & { failed: boolean })[] = [];
+    const judge = async (count: number): Promise<void> => {
+      const wrong = await wrongRows;
+      for (const pool of read.splice(0, count)) {
+        const ledger = wrong.delete(pool.id) || pool.ledger;
+        if (ledger || pool.failed) await pools.add({ ...pool, ledger });
+      }
+    };
+    const note = (id: string, before: EventOutcome, changed?: Decision): void => {
+      if (read.at(-1)?.id !== id) read.push({ id, events: 0, ledger: false, failed: false });
+      const pool = read.at(-1)!;
+      events += 1;
+      pool.events += 1;
+      if (changed) pool.ledger = true;
+      if (before === 'FAILED') pool.failed = true;
+    };
     try {
-      await walk.run((pool) => pools.add(pool), this.signal);
+      await decideAgain(reading, [STORED], rules, false, note, () => {
+        this.signal.throwIfAborted();
+        return judge(read.length - 1);
+      });
+      await judge(read.length);
+      for (const id of await wrongRows) await pools.add({ id, events: 0, ledger: true });
       await pools.end();
     } finally {
       clearInterval(progress);
     }
-    for (const reader of readers) await reader.query('ROLLBACK');
-    return walk.events;
+    await client.query('ROLLBACK');
+    return events;
   }
 
   /** What follows from events and ledger is repaired as by `verify --repair`. */
-  private async repair(clients: Client[]): Promise<Findings> {
-    const findings = new Findings(MOST_REFUSED);
-    const mode = { repair: true, hasEvents: true, signal: this.signal };
-    const repair = async (client: Client, names: string[]): Promise<void> => {
-      const look = new Look(client, findings, mode);
-      for (const check of CHECKS) if (names.includes(check.name)) await runCheck(check, look);
-    };
-    await Promise.all(REPAIRED.map((names, i) => repair(clients[i], names)));
-    return findings;
+  private async repair(look: Look, names: string[]): Promise<void> {
+    for (const check of CHECKS) if (names.includes(check.name)) await runCheck(check, look);
   }
 }
 

@@ -98,7 +98,7 @@ export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const [clear, doubtful] = [true, false].map((is) =>
     found.share_holdings.filter((each) => isClear(each) === is),
   );
-  // The events are never repaired: `replay` rebuilds the parts of a payout.
+  // The events are never repaired: `rewind --contract` reads them again.
   findings.doubt(
     wrong.map(({ id, column, kept, recount, pools }) => ({
       kind: `chain_events.${column}`,

@@ -282,65 +282,16 @@ describe.each([
     expect(await operators.verified()).toEqual([]);
   });
 
-  it('are split again by a replay, with all that follows', async () => {
-    const before = await bench.state();
-    const wrong = async (): Promise<void> => expect(await bench.state()).not.toEqual(before);
-    const [sale] = await bench.sql<Record<'block_number' | 'log_index' | 'yield_id', string>>(
-      `SELECT e.block_number, e.log_index, y.transaction_id AS yield_id FROM chain_events e JOIN chain_events y
-         ON y.block_number = e.block_number AND y.log_index = e.log_index + ${SECOND}
-       WHERE e.${SOLD.replace('log_index', 'e.log_index')} AND e.amount > 1 AND y.amount > 1 AND y.transaction_id IS NOT NULL LIMIT 1`,
-    );
-    const [first, second] = [0, SECOND].map(
-      (more) => `block_number = ${sale.block_number} AND log_index = ${Number(sale.log_index) + more}`,
-    );
-    const asIfNotOfTriggers = async (...statements: string[]): Promise<void> => {
-      await bench.sql('SET session_replication_role = replica');
-      for (const statement of statements) await bench.sql(statement);
-      await bench.sql('SET session_replication_role = origin');
+  it('that were stored by another rule are named by a replay, and right once the contract is read again', async () => {
+    const readAgain = async (): Promise<unknown> => {
+      await operators.rewind(undefined, vault);
+      await bench.follow();
+      await until(async () => (await bench.sql('SELECT FROM chain_contracts_apart')).length === 0);
+      await bench.leave();
+      return bench.state();
     };
-    // As by another rule.
-    await asIfNotOfTriggers(
-      ...['chain_events', 'transactions'].flatMap((table) => [
-        `UPDATE ${table} SET amount = amount - 1 WHERE ${first}`,
-        `UPDATE ${table} SET amount = amount + 1 WHERE ${second}`,
-      ]),
-      `UPDATE chain_events e SET amount = amount + 1 WHERE shares IS NOT NULL AND (${GIVEN} OR ${GOT})`,
-      `UPDATE chain_events SET shares = 1 WHERE kind = 'YieldClaimed' AND shares IS NOT NULL`,
-      `UPDATE share_holdings SET cost = cost + 5, shares = shares + 3`,
-    );
-    await wrong();
-    expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await bench.state()).toEqual(before);
-    // As if it had been more than the account was known to have.
-    await asIfNotOfTriggers(
-      `DELETE FROM transactions WHERE id = '${sale.yield_id}'`,
-      `UPDATE chain_events e SET kind = 'SharesSold', amount = e.amount + y.amount, outcome = 'REFUSED', reason = 'x', transaction_id = NULL
-       FROM chain_events y WHERE y.${second.replace('log_index', 'y.log_index')} AND e.${first.replace('log_index', 'e.log_index')}`,
-      `DELETE FROM chain_events WHERE ${second}`,
-      `DELETE FROM transactions WHERE ${first}`,
-    );
-    await wrong();
-    expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await bench.state()).toEqual(before);
-    // What was no log's is left to a person.
-    await bench.sql(`UPDATE chain_events SET kind = 'Deposited' WHERE ${second}`);
-    const changed = await bench.state();
-    expect(await operators.replay()).toMatchObject({ refused: [expect.stringMatching(/is of no log/)] });
-    await bench.sql(`UPDATE chain_events SET kind = 'YieldClaimed' WHERE ${second}`);
-    expect(changed).not.toEqual(before);
-    expect(await operators.replay()).toMatchObject({ refused: [] });
-    expect(await bench.state()).toEqual(before);
-    // It told what it took back, which nobody had told.
-    expect(await operators.verified()).not.toContainEqual(
-      expect.not.objectContaining({ kind: 'outbox.items' }),
-    );
-  });
-
-  it('that were stored by another rule are corrected', async () => {
-    // Of the replays before.
-    const told = expect.not.objectContaining({ kind: 'outbox.items' });
-    expect(await operators.verified()).not.toContainEqual(told);
-    const right = await bench.state();
+    // A pool that came after its events may have its name by another one of them.
+    const right = await readAgain();
     const [given] = await bench.sql<{ block: string; log: string }>(
       `SELECT block_number AS block, log_index AS log FROM chain_events WHERE ${GIVEN} ORDER BY 1 DESC, 2 DESC LIMIT 1`,
     );
@@ -350,10 +301,12 @@ describe.each([
         pool_id, pool_name, account, amount, shares, outcome)
       SELECT block_number, 77, block_hash, block_time, tx_hash, contract, block_number * ${2 * SECOND} + 77, 'Deposited', pool_id,
         pool_name, account, 9990, 0, 'APPLIED' FROM chain_events WHERE ${at} AND log_index < ${SECOND}`);
-    expect(await operators.verified()).toContainEqual(
-      expect.objectContaining({ kind: 'chain_events.kind', found: 'Deposited' }),
-    );
-    await operators.replay();
-    expect(await bench.state()).toEqual(right);
+    expect(await operators.replay()).toMatchObject({
+      refused: expect.arrayContaining([expect.stringMatching(/^chain_events\.kind /)]) as unknown,
+    });
+    expect(await readAgain()).toEqual(right);
+    const { listed } = await operators.verify();
+    // What was changed behind the triggers' back was never published.
+    expect(listed.filter(({ kind }) => !kind.startsWith('outbox.'))).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import { connect } from '#indexer/leading/leader';
 import { PoolCorrection } from '#indexer/replaying/pool-correction';
 import { Replay, type ReplayReport } from '#indexer/replaying/replay';
+import { Findings } from '#verify/checks/findings';
+import { Look } from '#verify/checks/look';
 import { LOTTERY } from '../../support/chain/paper-chain';
 import { CORRUPTIONS, isGiven, rounds } from '../../support/verify/verify-cases';
 import { SUMS, VerifyScene } from '../../support/verify/verify-scene';
@@ -37,8 +39,8 @@ it('keeps the draws of a lottery that is followed since the replay began', async
   const client = await connect(scene.written.databaseUrl);
   try {
     // As the walk found it while the lottery was unknown.
-    const draws = new PoolCorrection(client);
-    await draws.add({ id: `~ ${LOTTERY} 1`, events: 1, ledger: true, failed: false });
+    const draws = new PoolCorrection(new Look(client, new Findings(1)));
+    await draws.add({ id: `~ ${LOTTERY} 1`, events: 1, ledger: true });
     await draws.end();
     expect([draws.corrected.chain_events, draws.refused]).toEqual([0, []]);
   } finally {
@@ -50,7 +52,7 @@ it('keeps the draws of a lottery that is followed since the replay began', async
 it('makes the draws of a lottery by its events alone, if it is followed', async () => {
   await scene.corrupt(`UPDATE chain_events SET outcome = 'REFUSED', reason = 'not a lottery contract' WHERE draw_id IS NOT NULL;
     DELETE FROM lottery_draws; DELETE FROM lottery_tickets; UPDATE lottery_totals SET winners = 0`);
-  expect((await replayed()).corrected).toEqual(['chain_events']);
+  expect((await replayed()).corrected).toContain('chain_events');
   expect(await scene.verify()).toMatchObject({ listed: [] });
   expect(await scene.sql('SELECT FROM lottery_draws')).toHaveLength(2);
 });

@@ -45,8 +45,8 @@ export class Operators {
     };
   }
 
-  async rewind(to: number): Promise<void> {
-    await rewind(RewindModule.register(this.settings, this.modules), to);
+  async rewind(to?: number, contract?: string): Promise<void> {
+    await rewind(RewindModule.register(this.settings, this.modules), to, contract);
   }
 }
 

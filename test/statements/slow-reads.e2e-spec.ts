@@ -1,8 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { LIMITS, type TimeLimits } from '#platform/postgres/budget';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { Statement } from '#platform/postgres/statement';
 import { ReadPool, SlowReads } from '#platform/statements/slow-reads';
+import type { Work } from '#platform/statements/statement-pool';
 import { WritePool } from '#platform/statements/write-pool';
 import { until } from '../support/app';
 import { eventually } from '../support/chain/chain-bench';
@@ -76,7 +78,10 @@ describe('slow reads', () => {
     reads.run(statement, values, { writes: false });
   /** As if it had been cut. */
   const askApart = (statement: Statement, ...values: unknown[]): Rows =>
-    reads.run(statement, values, { writes: false, isSlow: true });
+    new Promise((resolve, reject) => {
+      const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows!));
+      slow.accept({ statement, values, writes: false, requested: performance.now(), callback }, 'cut');
+    });
   const outcomesOf = (who: string): string[] =>
     asides.filter(([each]) => each === who).map(([, outcome]) => outcome);
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
@@ -209,12 +214,29 @@ describe('slow reads', () => {
   });
 
   it('have more time where statements are not prepared, and while reads of many callers are slow', async () => {
-    expect([slow.limitMs(true), slow.limitMs(false)]).toEqual([200, 1000]);
+    const limitMs = (...prepared: Statement[]): number => {
+      const parsedStatements = Object.fromEntries(prepared.map(({ name, text }) => [name, text]));
+      return slow.limitMs({ connection: { parsedStatements } } as never, [{ statement: CHEAP, values: [] }]);
+    };
+    expect([limitMs(CHEAP), limitMs(LOCKED)]).toEqual([200, 1000]);
     await lock();
     const many = range(10).map((i) => askApart(LOCKED, `${i}`, 0));
-    expect(slow.limitMs(true)).toBe(1000);
+    expect(limitMs(CHEAP)).toBe(1000);
     await unlock();
     await Promise.all(many);
-    expect(slow.limitMs(true)).toBe(200);
+    expect(limitMs(CHEAP)).toBe(200);
+  });
+
+  it('share an answer in the time of the last one', async () => {
+    open(WIDTH, { resendMs: 3000 }, 1);
+    await lock();
+    const other = askApart(LOCKED, 'other', 0);
+    const first = askApart(LOCKED, 'a', 0);
+    await setTimeout(1500);
+    const last = askApart(LOCKED, 'a', 0);
+    await expect(first).rejects.toMatchObject({ message: 'slow reads take all their connections' });
+    await unlock();
+    await other.catch(() => undefined);
+    expect(await last).toMatchObject([{ who: 'a' }]);
   });
 });

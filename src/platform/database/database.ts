@@ -76,8 +76,13 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       connectionString: DATABASE_READ_URL,
       max: size.width,
     };
-    const limitMs = (isPrepared: boolean): number => this.slow.limitMs(isPrepared);
-    this.standbys = new StandbyReads(options, size, limits, { reads: this.reads, limitMs }, standbyReads);
+    this.standbys = new StandbyReads(
+      options,
+      size,
+      limits,
+      { reads: this.reads, slow: this.slow },
+      standbyReads,
+    );
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */

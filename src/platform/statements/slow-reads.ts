@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { parsedText } from '#platform/postgres/pg-internals';
@@ -33,23 +33,18 @@ const keyOf = ({ statement, values }: BoundStatement): string =>
 const partyOf = ({ statement, values }: BoundStatement): string =>
   statement.payer === undefined ? statement.name : `of ${String(values[statement.payer])}`;
 
-/** The statement and its party; without one, what it asks for. */
-const kindOf = (read: BoundStatement): string =>
-  read.statement.payer === undefined ? keyOf(read) : `${read.statement.name} ${partyOf(read)}`;
+/** Reads that ask for the same and wait, or run: they share an answer. Each has what stops its timeout. */
+type Group = Map<Work, () => void>;
 
 /**
  * Runs reads that took too long among others: few at a time, of each party one, and the parties take turns. While one
- * waits or runs, others of its statement and party come here at once.
+ * waits or runs, others of its statement and party come here at once. Each is answered or refused in time.
  */
 export class SlowReads {
-  /** Work that waits, by party in the order of their turns. */
-  private readonly lines = new Map<string, (() => Promise<void>)[]>();
-  /** Parties of which one runs. */
-  private readonly served = new Set<string>();
-  /** Reads that wait, by what they ask for. */
-  private readonly groups = new Map<string, Work[]>();
-  /** How many wait or run of each kind. */
-  private readonly kinds = new Map<string, number>();
+  /** Those that wait, by party in the order of their turns, and by what they ask for. */
+  private readonly lines = new Map<string, Map<string, Group>>();
+  /** Parties of which one runs, with what it asks for. */
+  private readonly served = new Map<string, string>();
 
   /** @param places how many connections of the pool they take at most */
   constructor(
@@ -63,30 +58,43 @@ export class SlowReads {
 
   /** Reads that wait. */
   get waiting(): number {
-    return [...this.groups.values()].reduce((sum, { length }) => sum + length, 0);
+    const groups = [...this.lines.values()].flatMap((line) => [...line.values()]);
+    return groups.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Whether it runs here. */
   has(read: BoundStatement): boolean {
-    return this.kinds.size > 0 && this.kinds.has(kindOf(read));
+    if (this.served.size === 0) return false;
+    const party = partyOf(read);
+    // Of a party that the statement names, all calls are of one kind.
+    const kind = read.statement.payer === undefined ? keyOf(read) : `${read.statement.name} `;
+    const keys = [this.served.get(party), ...(this.lines.get(party)?.keys() ?? [])];
+    return keys.some((key) => key?.startsWith(kind));
   }
 
-  /** How long a read may take among others. */
-  limitMs(isPrepared: boolean): number {
-    const isUsual = isPrepared && this.lines.size < MANY;
+  /** How long a read may take among others, on a connection that may have to prepare some of them first. */
+  limitMs({ connection }: StatementClient, reads: readonly BoundStatement[]): number {
+    const isUsual =
+      this.lines.size < MANY && reads.every(({ statement: { name } }) => parsedText(connection, name));
     return this.limits.amongOthersMs * (isUsual ? 1 : FACTOR);
   }
 
   /** @param outcome whether the server has cancelled it among others, or it came here at once */
   accept(work: Work, outcome: 'cut' | 'known'): void {
     this.counter?.inc({ outcome });
+    const [party, key] = [partyOf(work), keyOf(work)];
+    const line = this.lines.get(party) ?? new Map<string, Group>();
+    const group: Group = line.get(key) ?? new Map<Work, () => void>();
     if (this.waiting >= MAX_WAITING) return this.refuse(work, 'too many slow reads are waiting');
-    const key = keyOf(work);
-    const others = this.groups.get(key);
-    if (others) return void others.push(work);
-    const party = partyOf(work);
-    if ((this.lines.get(party)?.length ?? 0) < MOST_OF_PARTY) return this.enqueue(work, key, party);
-    this.refuse(work, 'too many slow reads of one party are waiting');
+    if (group.size === 0 && line.size >= MOST_OF_PARTY)
+      return this.refuse(work, 'too many slow reads of one party are waiting');
+    this.lines.set(party, line.set(key, group));
+    const late = (): void => {
+      group.delete(work);
+      this.refuse(work, 'slow reads take all their connections');
+    };
+    group.set(work, afterIo(work.requested + this.limits.resendMs - performance.now(), late));
+    this.serve();
   }
 
   private refuse({ callback }: Work, reason: string): void {
@@ -94,53 +102,39 @@ export class SlowReads {
     callback(new DatabaseUnavailable(reason));
   }
 
-  private enqueue(work: Work, key: string, party: string): void {
-    const kind = kindOf(work);
-    const works = [work];
-    const answer = (error: Error | null, rows?: Parameters<Work['callback']>[1]): void => {
-      for (const { callback } of works.splice(0)) callback(error, rows);
-    };
-    this.groups.set(key, works);
-    this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1);
-    const stop = afterIo(work.requested + this.limits.resendMs - performance.now(), () => {
-      this.groups.delete(key);
-      answer(new DatabaseUnavailable('slow reads take all their connections'));
-    });
-    const run = async (): Promise<void> => {
-      stop();
-      // Refused above, or sent from now on: later reads of the same do not share it.
-      if (works.length > 0) {
-        this.groups.delete(key);
-        const { statement, values, requested } = work;
-        await this.pool
-          .run(statement, values, { writes: false, requested })
-          .then((rows) => answer(null, rows), answer);
-      }
-      const left = this.kinds.get(kind)! - 1;
-      if (left > 0) this.kinds.set(kind, left);
-      else this.kinds.delete(kind);
-    };
-    const line = this.lines.get(party);
-    if (line) line.push(run);
-    else this.lines.set(party, [run]);
-    this.serve();
-  }
-
   /** Begins what has its turn. Only parties that are served are passed over, so this looks at few. */
   private serve(): void {
     for (const [party, line] of this.lines) {
       if (this.served.size === this.places) return;
       if (this.served.has(party)) continue;
-      const run = line.shift()!;
+      const [[key, group]] = line;
+      line.delete(key);
       // The party's next one comes after those of all others.
       this.lines.delete(party);
-      if (line.length > 0) this.lines.set(party, line);
-      this.served.add(party);
-      void run().then(() => {
+      if (line.size > 0) this.lines.set(party, line);
+      this.served.set(party, key);
+      void this.run(group).then(() => {
         this.served.delete(party);
         this.serve();
       });
     }
+  }
+
+  /** Later reads of the same do not share it. It has the time of the one that came last; others may be refused earlier. */
+  private async run(group: Group): Promise<void> {
+    const last = [...group.keys()].at(-1);
+    // All were refused.
+    if (!last) return;
+    const answer = (error: Error | null, rows?: QueryResultRow[]): void => {
+      for (const [{ callback }, stop] of group) {
+        stop();
+        callback(error, rows);
+      }
+    };
+    const { statement, values, requested } = last;
+    await this.pool
+      .run(statement, values, { writes: false, requested })
+      .then((rows) => answer(null, rows), answer);
   }
 }
 
@@ -161,16 +155,10 @@ export class ReadPool extends StatementPool {
     super(pool, size, limits);
   }
 
-  override accept(work: Work): void {
-    if (work.isSlow || this.slow.has(work)) this.slow.accept(work, work.isSlow ? 'cut' : 'known');
-    else super.accept(work);
-  }
-
   protected override take(most: number): Work[] {
     const works: Work[] = [];
     while (works.length < most && this.queue.length > 0) {
       const work = this.queue.shift()!;
-      // Known as slow since it came.
       if (this.slow.has(work)) this.slow.accept(work, 'known');
       else works.push(work);
     }
@@ -178,9 +166,7 @@ export class ReadPool extends StatementPool {
   }
 
   protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement | undefined {
-    const ms = this.slow.limitMs(
-      works.every(({ statement: { name } }) => parsedText(client.connection, name)),
-    );
+    const ms = this.slow.limitMs(client, works);
     return ms === this.sessionMs ? undefined : { statement: LIMIT, values: [`${ms}`] };
   }
 

@@ -4,10 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { DatabasePool } from '#platform/postgres/database-pool';
-import { parsedText } from '#platform/postgres/pg-internals';
 import type { BoundStatement, Statement } from '#platform/postgres/statement';
 import {
-  CANCELLED,
   DatabaseUnavailable,
   NO_STANDBY,
   OUT_OF_RANGE,
@@ -15,6 +13,7 @@ import {
   codeOf,
 } from '#platform/postgres/unavailable';
 import { within } from '#platform/timing/waits';
+import type { SlowReads } from './slow-reads';
 import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
@@ -72,15 +71,14 @@ class StandbyPool extends StatementPool {
     pool: DatabasePool,
     size: PoolSize,
     limits: TimeLimits,
-    private readonly limitMs: (isPrepared: boolean) => number,
+    private readonly slow: SlowReads,
   ) {
     super(pool, size, limits);
   }
 
   protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement {
-    const isPrepared = works.every(({ statement: { name } }) => parsedText(client.connection, name));
     const { position, log } = this.written;
-    return { statement: FENCE, values: [position, log, `${this.limitMs(isPrepared)}`] };
+    return { statement: FENCE, values: [position, log, `${this.slow.limitMs(client, works)}`] };
   }
 
   /** The primary can serve it. */
@@ -89,11 +87,8 @@ class StandbyPool extends StatementPool {
   }
 }
 
-/**
- * Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that; or
- * slow ones, which the primary runs alone.
- */
-const OUTCOMES = ['standby', 'behind', 'failed', 'paused', 'slow'] as const;
+/** Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that. */
+const OUTCOMES = ['standby', 'behind', 'failed', 'paused'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /**
@@ -115,14 +110,14 @@ export class StandbyReads {
     options: PoolConfig,
     size: PoolSize,
     private readonly limits: TimeLimits,
-    private readonly primary: { reads: StatementPool; limitMs: (isPrepared: boolean) => number },
+    private readonly primary: { reads: StatementPool; slow: SlowReads },
     private readonly outcomes: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
     this.pool = new DatabasePool(options);
     const { standbyMs } = limits;
     const own = { ...limits, resendMs: standbyMs, answerMs: standbyMs };
-    this.standby = new StandbyPool(this.pool, size, own, primary.limitMs);
+    this.standby = new StandbyPool(this.pool, size, own, primary.slow);
   }
 
   /** As `StatementPool.run`, for statements that only read. */
@@ -133,8 +128,7 @@ export class StandbyReads {
       ? (['paused'] as const)
       : await this.attempt<Row>(statement, values, requested);
     this.outcomes.inc({ outcome });
-    const options = { writes: false, requested, isSlow: outcome === 'slow' };
-    return rows ?? this.primary.reads.run<Row>(statement, values, options);
+    return rows ?? this.primary.reads.run<Row>(statement, values, { writes: false, requested });
   }
 
   end(): Promise<void> {
@@ -154,8 +148,7 @@ export class StandbyReads {
       this.pause(BEHIND_PAUSE_MS);
       return ['behind'];
     } catch (error) {
-      if (error instanceof DatabaseError && error.code === CANCELLED) return ['slow'];
-      // What the server says of one statement, such as a conflict with recovery, says nothing of the others.
+      // What the server says of one statement, such as that it takes too long, says nothing of the others.
       const isOfOne = error instanceof DatabaseError || error instanceof StatementSkipped;
       if (!isOfOne || codeOf(error) === NO_STANDBY) {
         if (!this.paused)

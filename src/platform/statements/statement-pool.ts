@@ -34,15 +34,10 @@ export interface Work extends BoundStatement {
   requested: number;
   /** Whether it is that of several requests, so that a lock holds up one of them only. */
   isJoined?: boolean;
-  /** Whether a standby has cancelled it, because it took too long. */
-  isSlow?: boolean;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
   /** Why it has to be sent again. */
   failure?: Error;
 }
-
-/** It may change something and is requested now, unless they say otherwise. */
-export type RunOptions = Partial<Pick<Work, 'writes' | 'requested' | 'isJoined' | 'isSlow'>>;
 
 export interface PoolSize {
   /** Maximum number of connections. */
@@ -119,18 +114,14 @@ export class StatementPool {
   run<Row extends QueryResultRow>(
     statement: Statement,
     values: unknown[],
-    { writes = true, requested = performance.now(), isJoined, isSlow }: RunOptions = {},
+    { writes = true, requested = performance.now(), isJoined }: Partial<Work> = {},
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
-      this.accept({ statement, values, writes, requested, isJoined, isSlow, callback });
+      if (this.queue.length >= MAX_WAITING)
+        return callback(new DatabaseUnavailable('too many statements are waiting'));
+      this.enqueue({ statement, values, writes, requested, isJoined, callback });
     });
-  }
-
-  /** As `run`. */
-  accept(work: Work): void {
-    if (this.queue.length < MAX_WAITING) this.enqueue(work);
-    else work.callback(new DatabaseUnavailable('too many statements are waiting'));
   }
 
   /** Prepares a new connection for its first statement. */

@@ -73,27 +73,18 @@ export const DRAW_CHANGES = {
 } as const satisfies Record<DrawKind, 'draw' | 'tickets' | 'paidIn' | 'refunded' | 'stage'>;
 
 /** The events of a circle. */
-export const CIRCLE_KINDS = {
-  CircleOpened: true,
-  MemberNamed: true,
-  Joined: true,
-  CircleStarted: true,
-  Contributed: true,
-  CollateralUsed: true,
-  RoundEnded: true,
-  CircleCompleted: true,
-  CircleCancelled: true,
-  PaidOut: true,
-  CircleRefunded: true,
-} as const satisfies Record<CircleKind, true>;
+export const CIRCLE_KINDS = [
+  ...(['CircleOpened', 'MemberNamed', 'Joined', 'CircleStarted', 'Contributed', 'CollateralUsed'] as const),
+  ...(['RoundEnded', 'CircleCompleted', 'CircleCancelled', 'PaidOut', 'CircleRefunded'] as const),
+] satisfies CircleKind[];
 
 /** Who joins a circle without collateral pays nothing; shares of a vault may have earned nothing, or have cost nothing. */
 export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean =>
   amount === '0' && (circleId !== null || shares !== null);
 
 /** False for kinds of a version that is not this one: the database may hold such events. */
-export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
-export const isCircleKind = (kind: Kind): kind is CircleKind => Object.hasOwn(CIRCLE_KINDS, kind);
+const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
+export const isCircleKind = (kind: Kind): kind is CircleKind => (CIRCLE_KINDS as Kind[]).includes(kind);
 export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_CHANGES, kind);
 
 /**

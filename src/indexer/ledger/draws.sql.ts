@@ -44,12 +44,20 @@ export const MAKE_DRAWS = `
 
 /**
  * Adds what accounts did. The cost does not depend on how many tickets a draw has already. Parameters, one for each
- * account of a draw: contract, draw id, account, tickets, what it paid in, what was refunded.
+ * event: contract, draw id, account, what it changes, amount.
  */
 export const ADD_TO_DRAWS = `
   WITH added AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::numeric[], $5::numeric[], $6::numeric[])
-      AS a(contract, draw_id, account, tickets, paid_in, refunded)
+    SELECT contract, draw_id, account, ${Object.entries({
+      tickets: 'tickets',
+      paidIn: 'paid_in',
+      refunded: 'refunded',
+    })
+      .map(([change, column]) => `coalesce(sum(amount) FILTER (WHERE change = '${change}'), 0) AS ${column}`)
+      .join(', ')}
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::numeric[])
+      AS a(contract, draw_id, account, change, amount)
+    GROUP BY 1, 2, 3
   ), sums AS MATERIALIZED (
     SELECT a.contract, a.draw_id, sum(a.tickets) AS tickets, sum(a.paid_in) AS paid_in,
       count(*) FILTER (WHERE a.tickets > 0 AND coalesce(t.tickets, 0) = 0) AS participants

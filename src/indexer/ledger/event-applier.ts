@@ -4,11 +4,12 @@ import { circlesOf, makeCircles } from './circles';
 import { PoolNames, Search } from './pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { movesMoney } from '#indexer/reading/money';
-import { withGains } from './gains';
+import { inChainOrder, withGains } from './gains';
 import { asMovements } from './holdings';
 import {
   type Announced,
   type Decision,
+  type EventOutcome,
   type Item,
   type PoolState,
   type Rules,
@@ -16,7 +17,6 @@ import {
   decide,
 } from './decide';
 import { applyToDraws } from './draws';
-import { type EventRow, inChainOrder, keptItem, updateKept } from './event-rows';
 import * as sql from './event-writer.sql';
 import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
@@ -36,29 +36,34 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
   appeared: boolean;
 };
 
-/** The last event that is taken now of each pool of which `most` or more are, as it may have more. */
-function lastOfEach(earlier: Item[], most: number): Map<string, ChainEvent> {
-  const counts = new Map<string, number>();
-  const last = new Map<string, ChainEvent>();
-  for (const { event } of earlier) {
-    const pool = event.poolId!;
-    const count = (counts.get(pool) ?? 0) + 1;
-    counts.set(pool, count);
-    if (count >= most) last.set(pool, event);
+/** A row of chain_events as the driver returns it. */
+type EventRow = Record<string, unknown> & { outcome: EventOutcome };
+
+/** What a value is as a field of an event, by the type of its column; others are the same. */
+const READ: Partial<Record<string, (value: never) => unknown>> = {
+  bigint: Number,
+  uuid: (id: string) => id.replaceAll('-', ''),
+  time: (time: Date) => time.getTime() / 1000,
+};
+
+/** Turns a stored event back into the form in which it was read from the chain. */
+function keptItem(row: EventRow): Item {
+  const event: Record<string, unknown> = {};
+  for (const [column, type, field] of sql.EVENT_COLUMNS) {
+    const value = row[column];
+    const read = value === null ? undefined : READ[type];
+    event[field] = read ? read(value as never) : value;
   }
-  return last;
+  return { event: event as unknown as ChainEvent, before: row.outcome };
 }
 
-/** Of items in chain order, the events behind the last one of their pool. */
-function behind(items: Item[], last: ReadonlyMap<string, ChainEvent>): Set<ChainEvent> {
-  const over = new Set<string>();
-  const events = new Set<ChainEvent>();
-  for (const { event } of items) {
-    const pool = event.poolId ?? '';
-    if (over.has(pool)) events.add(event);
-    if (last.get(pool) === event) over.add(pool);
-  }
-  return events;
+/** Writes what has become of events that are stored. */
+export async function updateKept(client: Client, decisions: Decision[]): Promise<void> {
+  const events = decisions.map(({ event }) => event);
+  await client.query(sql.UPDATE_KEPT, [
+    ...columnsOf(events, 'blockNumber', 'logIndex', 'kind', 'amount'),
+    ...columnsOf(decisions, 'outcome', 'reason', 'transactionId'),
+  ]);
 }
 
 /**
@@ -98,11 +103,13 @@ export class EventApplier {
     this.unfinished = [];
     if (appeared.length > 0) {
       const share = Math.max(1, Math.floor(MOST_APPEARED / appeared.length));
-      const earlier = inChainOrder(await this.load(sql.LOAD_APPEARED, appeared, share));
-      const last = lastOfEach(earlier, share);
-      this.unfinished = [...last.keys()];
+      const earlier = await this.load(sql.LOAD_APPEARED, appeared, share);
+      const counts = new Map<string, number>();
+      for (const { event } of earlier) counts.set(event.poolId!, (counts.get(event.poolId!) ?? 0) + 1);
+      this.unfinished = [...counts.keys()].filter((pool) => counts.get(pool)! >= share);
+      // Events of a pool that may have more come behind these.
+      later = new Set(items.flatMap(({ event }) => (this.unfinished.includes(event.poolId!) ? event : [])));
       items = inChainOrder([...items, ...earlier]);
-      later = behind(items, last);
     }
     const split = await withGains(this.client, items, pools, { ...rules, later });
     tally.note('position', split.gains);

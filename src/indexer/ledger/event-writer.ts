@@ -9,8 +9,7 @@ import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } f
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
-import { undoPositions } from './position-journal';
-import { rebuildPositions } from './position-writer';
+import { rebuildPositions, undoPositions } from './position-writer';
 import { Tally } from './set-aside';
 import { transaction } from './transaction';
 

@@ -3,7 +3,6 @@ import { columnsOf } from '#platform/postgres/columns';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MAX_LOGS, MAX_PLACES } from '#indexer/reading/raw-chain';
 import type { Item, PoolState, Rules } from './decide';
-import { inChainOrder } from './event-rows';
 import { second } from './movements';
 import { LOAD_POSITIONS } from './positions.sql';
 
@@ -31,6 +30,10 @@ function moves(event: ChainEvent, pools: Map<string, PoolState>, rules: Rules): 
     pools.get(poolId ?? '')?.contract === contract
   );
 }
+
+/** Sorts events in chain order. */
+export const inChainOrder = (items: Item[]): Item[] =>
+  items.sort((a, b) => a.event.blockNumber - b.event.blockNumber || a.event.logIndex - b.event.logIndex);
 
 /** The place of the other event that its log may have. */
 const otherPlaceOf = ({ blockNumber, logIndex }: ChainEvent): Place => ({

@@ -1,18 +1,18 @@
 import type { Client } from 'pg';
-import { membersOf } from './circles';
+import { columnsOf } from '#platform/postgres/columns';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Item, type PoolState, isCircleKind, isPoolKind, movesNothing } from './decide';
-import { FormerRows } from './position-journal';
+import { membersOf } from './circles';
+import { type Item, type PoolState, isCircleKind, movesNothing } from './decide';
 import {
-  type LoadedPool,
-  type PositionRow,
-  type WeightsRow,
-  literal,
-  savePositions,
-  toPosition,
-  toWeights,
-} from './position-rows';
-import { type PositionEvent, accountsOf, applyEvent, changesPositions, noWeights } from './positions';
+  type PoolPositions,
+  type Position,
+  type PositionEvent,
+  type Weights,
+  accountsOf,
+  applyEvent,
+  changesPositions,
+  noWeights,
+} from './positions';
 import * as sql from './positions.sql';
 
 /** Which blocks take effect, and which of those may still be undone. */
@@ -22,6 +22,24 @@ export interface Reach {
   journalAbove: number;
 }
 
+/**
+ * Undoes the effect of all blocks after `effective`, while their events are still stored. Uses the journal as far as it
+ * reaches.
+ * @param contract whose events alone are undone; null: all
+ * @returns pools that now have no positions; rebuild them from their events after the undone events are removed
+ */
+export async function undoPositions(
+  client: Client,
+  effective: number,
+  contract: string | null,
+): Promise<string[]> {
+  const { rows } = await client.query<{ pool: string }>(sql.RESTORE_FORMER, [effective, contract]);
+  await client.query(sql.FORGET_FORMER, [effective, contract]);
+  const unknown = rows.map(({ pool }) => pool);
+  if (unknown.length > 0) for (const statement of sql.CLEAR_POOLS) await client.query(statement, [unknown]);
+  return unknown;
+}
+
 /** Number of pools whose events are replayed together. */
 const REBUILT_AT_ONCE = 100;
 
@@ -29,7 +47,7 @@ const REBUILT_AT_ONCE = 100;
  * Every confirmed event of a known pool from the pool's own contract counts, even if the ledger rejected it, because the
  * contract has counted it too. Those of a circle that is not the pool's have nothing to do with the pool.
  */
-export const countsForPositions = (
+const countsForPositions = (
   event: ChainEvent,
   pool: Pick<PoolState, 'contract' | 'circle'> | undefined,
   effective: number,
@@ -37,7 +55,6 @@ export const countsForPositions = (
   event.poolId !== null &&
   event.blockNumber <= effective &&
   pool?.contract === event.contract &&
-  isPoolKind(event.kind) &&
   changesPositions(event.kind) &&
   !movesNothing(event) &&
   (!isCircleKind(event.kind) || event.circleId === pool.circle);
@@ -141,7 +158,123 @@ async function load(client: Client, events: PositionEvent[]): Promise<Map<string
   return pools;
 }
 
+/** A pool, with those of its accounts that a batch touches. */
+interface LoadedPool extends PoolPositions {
+  id: string;
+  /** The number of accruals that the database has. */
+  kept: number;
+  /** Whether the pool has a row, in the database or in this batch. */
+  exists: boolean;
+}
+
+/** Rows as the driver returns them. */
+type Row<T> = { [K in keyof T]: T[K] extends bigint ? string : T[K] };
+type WeightsRow = Row<Weights>;
+type PositionRow = Row<Position>;
+
 type LoadedPosition = PositionRow & { pool: string; address: string } & Record<
     'firstTime' | 'firstPerWeight' | 'firstPerUnit',
     string | null
   >;
+
+const toWeights = (row: WeightsRow): Weights => ({
+  total: BigInt(row.total),
+  offset: BigInt(row.offset),
+  accruals: row.accruals,
+  lastTime: BigInt(row.lastTime),
+  lastPerUnit: BigInt(row.lastPerUnit),
+});
+
+const toPosition = (row: PositionRow): Position => ({
+  balance: BigInt(row.balance),
+  offset: BigInt(row.offset),
+  owed: BigInt(row.owed),
+  accruals: row.accruals,
+  deposited: BigInt(row.deposited),
+  withdrawn: BigInt(row.withdrawn),
+  claimed: BigInt(row.claimed),
+});
+
+/** In the order of the parameters of SAVE_POSITIONS. */
+const WEIGHT_COLUMNS = ['id', 'total', 'offset', 'accruals', 'lastTime', 'lastPerUnit'] as const;
+const RATE_COLUMNS = ['id', 'number', 'time', 'perWeight', 'perUnit'] as const;
+const POSITION_COLUMNS = [
+  'id',
+  'address',
+  'balance',
+  'offset',
+  'owed',
+  'accruals',
+  'deposited',
+  'withdrawn',
+  'claimed',
+] as const;
+
+/** An array literal. The values are digits and hex, so nothing needs quoting. */
+const literal = (values: (string | number | bigint)[]): string => `{${values.join(',')}}`;
+
+/** Writes the rows of these pools, and of the given accounts in each. */
+async function savePositions(client: Client, changed: Map<LoadedPool, Set<string>>): Promise<void> {
+  if (changed.size === 0) return;
+  const pools = [...changed.keys()].map(({ id, weights }) => ({ id, ...weights }));
+  const rates = [...changed.keys()].flatMap(({ id, weights, accruals, kept }) =>
+    Array.from({ length: weights.accruals - kept }, (_, i) => kept + 1 + i).map((number) => ({
+      id,
+      number,
+      ...accruals.get(number)!,
+    })),
+  );
+  const positions = [...changed].flatMap(([{ id, positions: all }, accounts]) =>
+    [...accounts].map((address) => ({ id, address, ...all.get(address)! })),
+  );
+  const values = [
+    ...WEIGHT_COLUMNS.map((column) => literal(pools.map((row) => row[column]))),
+    ...RATE_COLUMNS.map((column) => literal(rates.map((row) => row[column]))),
+    ...POSITION_COLUMNS.map((column) => literal(positions.map((row) => row[column]))),
+  ];
+  await client.query({ ...sql.SAVE_POSITIONS, values });
+}
+
+/** The address under which the journal stores the pool's own row. */
+const POOL = '';
+
+interface Former {
+  block: number;
+  pool: string;
+  address: string;
+  /** JSON; null if there was no row. */
+  row: string | null;
+}
+
+/**
+ * Rows as they were before the blocks that change them. Added yield cannot be computed back, so the old rows are kept.
+ */
+class FormerRows {
+  private readonly rows = new Map<string, Former>();
+
+  /** Call it before applying each event of a block that may be undone. */
+  keep(pool: LoadedPool, event: PositionEvent): void {
+    const { blockNumber } = event;
+    this.keepOnce(blockNumber, pool.id, POOL, () => (pool.exists ? toJson(pool.weights) : null));
+    for (const account of accountsOf(event)) {
+      const position = pool.positions.get(account);
+      this.keepOnce(blockNumber, pool.id, account, () => (position ? toJson(position) : null));
+    }
+  }
+
+  private keepOnce(block: number, pool: string, address: string, row: () => string | null): void {
+    const key = `${block} ${pool} ${address}`;
+    if (!this.rows.has(key)) this.rows.set(key, { block, pool, address, row: row() });
+  }
+
+  /** Drops the rows of blocks up to `dropUpTo`, which are no longer needed. */
+  async save(client: Client, dropUpTo: number): Promise<void> {
+    const rows = [...this.rows.values()];
+    if (rows.length === 0) return;
+    await client.query(sql.KEEP_FORMER, [...columnsOf(rows, 'block', 'pool', 'address', 'row'), dropUpTo]);
+  }
+}
+
+/** As JSON for the journal. */
+const toJson = (row: Weights | Position): string =>
+  JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));

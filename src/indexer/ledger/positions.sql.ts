@@ -71,11 +71,10 @@ export const KEEP_FORMER = `
   SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::jsonb[]) ON CONFLICT DO NOTHING`;
 
 /**
- * Pools that lose events after block $1, with the former rows of the pool and its accounts if the journal has all of
- * them. A former row is the one from before the first event that is undone. Parameter 2: the contract whose events alone
- * are undone, or null.
+ * Gives pools that lose events after block $1, and their accounts, the rows from before the first event that is undone.
+ * Parameter 2: the contract whose events alone are undone, or null. Rows: the pools of which the journal has not all rows.
  */
-export const FIND_FORMER = `
+export const RESTORE_FORMER = `
   WITH gone AS MATERIALIZED (
     SELECT e.pool_id, e.account AS address, e.kind, e.contract, e.circle_id, min(e.block_number) AS block_number
     FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
@@ -90,25 +89,38 @@ export const FIND_FORMER = `
       SELECT g.pool_id, m.account, g.block_number
       FROM gone g JOIN circle_members m USING (contract, circle_id) WHERE g.kind = 'RoundEnded'
     ) each GROUP BY 1, 2
+  ), found AS MATERIALIZED (
+    SELECT t.pool_id, t.address, j.former,
+      bool_and(j.pool_id IS NOT NULL) OVER (PARTITION BY t.pool_id) AS is_known
+    FROM touched t LEFT JOIN position_journal j
+      ON j.block_number = t.block_number AND j.pool_id = t.pool_id AND j.address = t.address
+  ), f AS MATERIALIZED (
+    SELECT * FROM found WHERE is_known
+  ), rates AS (
+    DELETE FROM accrual_rates r USING f
+    WHERE f.address = '' AND r.pool_id = f.pool_id AND r.number > coalesce((f.former ->> 'accruals')::int, 0)
+  ), no_weights AS (
+    DELETE FROM pool_weights w USING f WHERE f.address = '' AND f.former IS NULL AND w.pool_id = f.pool_id
+  ), weights AS (
+    UPDATE pool_weights w SET total = (f.former ->> 'total')::numeric, weight_offset = (f.former ->> 'offset')::numeric,
+      accruals = (f.former ->> 'accruals')::int, last_time = (f.former ->> 'lastTime')::bigint,
+      last_per_unit = (f.former ->> 'lastPerUnit')::numeric
+    FROM f WHERE f.address = '' AND f.former IS NOT NULL AND w.pool_id = f.pool_id
+  ), no_positions AS (
+    DELETE FROM positions p USING f WHERE f.former IS NULL AND p.pool_id = f.pool_id AND p.address = f.address
+  ), restored AS (
+    UPDATE positions p SET accruals = (f.former ->> 'accruals')::int, ${[
+      ['weight_offset', 'offset'],
+      ...['balance', 'owed', 'deposited', 'withdrawn', 'claimed'].map((column) => [column, column]),
+    ]
+      .map(([column, name]) => `${column} = (f.former ->> '${name}')::numeric`)
+      .join(', ')}
+    FROM f WHERE f.former IS NOT NULL AND p.pool_id = f.pool_id AND p.address = f.address
   )
-  SELECT ${compact('t.pool_id')} AS pool, CASE WHEN bool_and(j.pool_id IS NOT NULL)
-    THEN json_agg(json_build_object('address', t.address, 'former', j.former)) END AS rows
-  FROM touched t LEFT JOIN position_journal j
-    ON j.block_number = t.block_number AND j.pool_id = t.pool_id AND j.address = t.address
-  GROUP BY t.pool_id`;
+  SELECT DISTINCT pool_id AS pool FROM found WHERE NOT is_known`;
 export const FORGET_FORMER = `
   DELETE FROM position_journal j WHERE block_number > $1 AND ($2::text IS NULL
     OR EXISTS (SELECT FROM pools p WHERE p.id = j.pool_id AND p.contract_address = $2))`;
-
-/** Parameters: pool ids, and for each the number of accruals that stay. */
-export const DELETE_RATES = `
-  DELETE FROM accrual_rates r USING unnest($1::uuid[], $2::int[]) AS w(pool_id, accruals)
-  WHERE r.pool_id = w.pool_id AND r.number > w.accruals`;
-export const DELETE_WEIGHTS = `DELETE FROM pool_weights WHERE pool_id = ANY($1::uuid[])`;
-/** Parameters: pool ids, addresses. */
-export const DELETE_POSITIONS = `
-  DELETE FROM positions p USING unnest($1::uuid[], $2::text[]) AS w(pool_id, address)
-  WHERE p.pool_id = w.pool_id AND p.address = w.address`;
 
 /** Deletes everything about these pools. Parameter: pool ids. */
 export const CLEAR_POOLS = ['pool_weights', 'accrual_rates', 'positions', 'position_journal'].map(

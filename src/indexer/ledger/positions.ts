@@ -1,4 +1,4 @@
-import type { PoolKind } from '#ledger/adapters/happening';
+import type { Kind, PoolKind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
 
 /**
@@ -53,29 +53,13 @@ export interface PoolPositions {
 }
 
 /** Which events change what the contract counts for accounts. What pays for a round stays with who had it until its end. */
-const CHANGES = {
-  Deposited: true,
-  Withdrawn: true,
-  YieldClaimed: true,
-  YieldAccrued: true,
-  CompoundingStarted: false,
-  CompoundingStopped: false,
-  CircleOpened: false,
-  MemberNamed: false,
-  Joined: true,
-  CircleStarted: false,
-  Contributed: true,
-  CollateralUsed: false,
-  RoundEnded: true,
-  CircleCompleted: false,
-  CircleCancelled: false,
-  PaidOut: true,
-  CircleRefunded: true,
-  PoolOpened: false,
-} as const satisfies Record<PoolKind, boolean>;
-type PositionKind = { [Kind in PoolKind]: (typeof CHANGES)[Kind] extends true ? Kind : never }[PoolKind];
-export const changesPositions = (kind: PoolKind): kind is PositionKind => CHANGES[kind];
-export const POSITION_KINDS = (Object.keys(CHANGES) as PoolKind[]).filter(changesPositions);
+export const POSITION_KINDS = [
+  ...(['Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued'] as const),
+  ...(['Joined', 'Contributed', 'RoundEnded', 'PaidOut', 'CircleRefunded'] as const),
+] satisfies PoolKind[];
+type PositionKind = (typeof POSITION_KINDS)[number];
+export const changesPositions = (kind: Kind): kind is PositionKind =>
+  (POSITION_KINDS as Kind[]).includes(kind);
 
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;

@@ -2,7 +2,7 @@ import { columnsOf } from '#platform/postgres/columns';
 import { makeCirclesOf } from '#indexer/ledger/circles';
 import type { Decision, Rules } from '#indexer/ledger/decide';
 import { rebuildDraws } from '#indexer/ledger/draws';
-import { updateKept } from '#indexer/ledger/event-rows';
+import { updateKept } from '#indexer/ledger/event-applier';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { Tally, refusal } from '#indexer/ledger/set-aside';

@@ -29,20 +29,19 @@ SELECT end_holding_readers() AS removed, ($1::text) AS reached, ($2::integer) IS
 PREPARE hold_outbox_consumer AS
 UPDATE outbox_consumers SET holder = ($1::uuid), held_until = now() + make_interval(secs => ($2::float8))
 WHERE name = ($3::text) AND held_until <= now() AND retry_at <= now()
-RETURNING xid::text, position::text, item, suspects, failures,
+RETURNING xid::text, position::text, item, failures,
   coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ($3::text) AND s.again) AS "askedAgain",
   (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 suspects integer, $5 failures integer, $6 seconds float8, $7 wait float8, $8 name text, $9 holder uuid
+-- $1 xid text, $2 position bigint, $3 item integer, $4 failures integer, $5 seconds float8, $6 wait float8, $7 name text, $8 holder uuid
 PREPARE move_outbox_consumer AS
-UPDATE outbox_consumers SET xid = ($1::text)::xid8, position = ($2::bigint), item = ($3::integer), suspects = ($4::integer),
-  failures = ($5::integer),
-  failing_since = CASE WHEN ($5::integer) = 0 THEN NULL WHEN ($5::integer) < failures THEN now()
+UPDATE outbox_consumers SET xid = ($1::text)::xid8, position = ($2::bigint), item = ($3::integer), failures = ($4::integer),
+  failing_since = CASE WHEN ($4::integer) = 0 THEN NULL WHEN ($4::integer) < failures THEN now()
     ELSE coalesce(failing_since, now()) END,
-  holder = CASE WHEN ($6::float8) > 0 THEN holder END, held_until = now() + make_interval(secs => ($6::float8)),
-  retry_at = now() + make_interval(secs => ($7::float8))
-WHERE name = ($8::text) AND holder = ($9::uuid) RETURNING name;
+  holder = CASE WHEN ($5::float8) > 0 THEN holder END, held_until = now() + make_interval(secs => ($5::float8)),
+  retry_at = now() + make_interval(secs => ($6::float8))
+WHERE name = ($7::text) AND holder = ($8::uuid) RETURNING name;
 
 -- src/ledger/outbox/outbox.sql.ts
 -- $1 name text, $2 id text, $3 error text
@@ -106,17 +105,16 @@ PREPARE set_aside_events_asked_again AS
 SELECT event FROM outbox_set_aside WHERE consumer = ($1::text) AND again ORDER BY event_id LIMIT ($2::integer);
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 suspects integer, $5 failures integer, $6 seconds float8, $7 wait float8, $8 name text, $9 holder uuid, $10 id text, $11 event text, $12 error text
+-- $1 xid text, $2 position bigint, $3 item integer, $4 failures integer, $5 seconds float8, $6 wait float8, $7 name text, $8 holder uuid, $9 id text, $10 event text, $11 error text
 PREPARE set_outbox_event_aside AS
 WITH moved AS (
-UPDATE outbox_consumers SET xid = ($1::text)::xid8, position = ($2::bigint), item = ($3::integer), suspects = ($4::integer),
-  failures = ($5::integer),
-  failing_since = CASE WHEN ($5::integer) = 0 THEN NULL WHEN ($5::integer) < failures THEN now()
+UPDATE outbox_consumers SET xid = ($1::text)::xid8, position = ($2::bigint), item = ($3::integer), failures = ($4::integer),
+  failing_since = CASE WHEN ($4::integer) = 0 THEN NULL WHEN ($4::integer) < failures THEN now()
     ELSE coalesce(failing_since, now()) END,
-  holder = CASE WHEN ($6::float8) > 0 THEN holder END, held_until = now() + make_interval(secs => ($6::float8)),
-  retry_at = now() + make_interval(secs => ($7::float8))
-WHERE name = ($8::text) AND holder = ($9::uuid) RETURNING name), stored AS (
-  INSERT INTO outbox_set_aside (consumer, event_id, event, error) SELECT name, ($10::text), ($11::text)::json, ($12::text)
+  holder = CASE WHEN ($5::float8) > 0 THEN holder END, held_until = now() + make_interval(secs => ($5::float8)),
+  retry_at = now() + make_interval(secs => ($6::float8))
+WHERE name = ($7::text) AND holder = ($8::uuid) RETURNING name), stored AS (
+  INSERT INTO outbox_set_aside (consumer, event_id, event, error) SELECT name, ($9::text), ($10::text)::json, ($11::text)
   FROM moved
   ON CONFLICT ON CONSTRAINT outbox_set_aside_pkey DO UPDATE SET error = excluded.error
 )

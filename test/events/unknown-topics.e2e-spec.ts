@@ -82,7 +82,6 @@ describe('a reader', () => {
     expect(unknown.isResting).toBe(false);
     expect(unknown.endOf([known[0], event('a', NEW_TOPIC), known[1]])).toBe(1);
     expect(unknown.isResting).toBe(true);
-    expect(unknown.endOf([event('a', NEW_TOPIC), known[0], known[1]], 1)).toBe(3);
     now += 5000;
     expect(unknown.isResting).toBe(false);
     expect(unknown.endOf([known[0], known[0], event('b', 'transaction.reverted', NEW_TOPIC)])).toBe(2);

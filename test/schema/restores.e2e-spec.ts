@@ -39,7 +39,7 @@ describe('events', () => {
     const holder = randomUUID();
     await database.write(ADD_CONSUMER, { name, fromNow: false });
     await hold(app, name, holder);
-    const rest = { seconds: 0, suspects: 0, failures: 0, wait: 0 };
+    const rest = { seconds: 0, failures: 0, wait: 0 };
     await database.write(MOVE_CONSUMER, { name, holder, ...cursor, ...rest });
   };
   const later = (cursor: OutboxCursor, transactions: bigint): OutboxCursor => ({

@@ -62,8 +62,6 @@ export class EventHub implements OnModuleDestroy {
   private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   /** Undefined while there are no streams. */
   private recent?: Recent;
-  /** Where the live streams stopped last, before an event of an unknown topic. */
-  private stoppedAt?: string;
   private leave?: () => void;
   private checkAt = -Infinity;
   private timer?: NodeJS.Timeout;
@@ -127,12 +125,9 @@ export class EventHub implements OnModuleDestroy {
   private async sendNewEvents(): Promise<void> {
     // Send nothing while it is unknown which sessions have ended.
     const { recent } = this;
-    if (!recent || !this.sessions.isFresh) return;
-    const { cursor } = recent;
-    if (cursor === this.stoppedAt && this.unknown.isResting) return;
-    const read = await this.read(cursor);
+    if (!recent || !this.sessions.isFresh || this.unknown.isResting) return;
+    const read = await this.read(recent.cursor);
     const events = read.slice(0, this.unknown.endOf(read));
-    if (events.length < read.length) this.stoppedAt = events.at(-1)?.id ?? cursor;
     if (events.length === 0) return this.checkPlace(recent);
     const asked = new Set([...this.streams].filter(({ live }) => live));
     const readers = await this.readersOf(events, [...asked]);

@@ -5,8 +5,7 @@ import type { Counter, Gauge } from 'prom-client';
 import type { Database } from '#platform/database/database';
 import { redactText } from '#platform/log/redact';
 import { isUnavailable } from '#platform/postgres/unavailable';
-import { Loop } from '#platform/timing/loop';
-import { BEGINNING, type LedgerEvent, type OutboxCursor, eventsOf } from './ledger-event';
+import { BEGINNING, type LedgerEvent, type OutboxCursor, eventsOf, parseCursor } from './ledger-event';
 import type { EventHandler } from './on-ledger-event';
 import {
   ASKED_AGAIN,
@@ -21,11 +20,9 @@ import {
 } from './outbox.sql';
 import { UnknownTopics } from './unknown-topics';
 
-/** A process holds a consumer for this time, and extends the hold this often while the handler works. */
+/** A process holds a consumer for this time, and extends the hold between two calls of the handler, this often. */
 const HOLD_MS = 15_000;
 const PROLONG_MS = 1000;
-/** If a process has not extended its hold for this time, it stops: another process may soon take over. */
-const HELD_MS = 10_000;
 /** Limits of a read: the number of rows, and the number of events after which no more rows are read. */
 const ROWS = 200;
 const EVENTS = 1000;
@@ -51,13 +48,6 @@ export class ConsumerMetrics {
   ) {}
 }
 
-/** The events that the handler failed with, the cursor after them, and the error. */
-interface Failure {
-  events: LedgerEvent[];
-  end: OutboxCursor;
-  cause: unknown;
-}
-
 /**
  * Passes a handler the events that its consumer has not handled, while this process holds the consumer. Progress is
  * stored from time to time.
@@ -68,13 +58,11 @@ export class Delivery {
   private stopping = false;
   /** Identifies the current hold. */
   private holder = '';
-  private state: ConsumerState = { ...BEGINNING, suspects: 0, failures: 0 };
+  private state: ConsumerState = { ...BEGINNING, failures: 0 };
   private heldSince = 0;
-  private lost = false;
   /** Seconds during which no process may take the consumer. */
   private wait = 0;
   private failingSeconds = 0;
-  private failed?: Failure;
 
   constructor(
     readonly handler: EventHandler,
@@ -105,11 +93,6 @@ export class Delivery {
    */
   async run(): Promise<boolean> {
     this.busy = true;
-    // If an extension fails, the next one may still be in time.
-    const holding = new Loop(
-      () => this.prolong(),
-      () => PROLONG_MS,
-    );
     try {
       const name = this.handler.consumer;
       this.holder = randomUUID();
@@ -117,57 +100,17 @@ export class Delivery {
       const hold = { name, holder: this.holder, seconds: HOLD_MS / 1000 };
       const row = await this.database.write(HOLD_CONSUMER, hold);
       if (!row) return false;
-      const { xid, position, item, suspects, failures, failingSeconds, missed, askedAgain } = row;
-      this.state = { xid, position: Number(position), item, suspects, failures };
+      const { xid, position, item, failures, failingSeconds, missed, askedAgain } = row;
+      this.state = { xid, position: Number(position), item, failures };
       this.failingSeconds = failingSeconds;
-      this.lost = false;
       this.wait = 0;
-      this.failed = undefined;
       if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
-      holding.start();
       const more = await (askedAgain ? this.handleAgain() : this.handleRows());
-      // Before `fail` moves past an event: an extension would store that before the event is set aside.
-      await holding.stop();
-      if (this.failed) await this.fail(this.failed);
-      await this.move(0, this.wait);
+      await this.move(0);
       return more && !this.stopping;
     } finally {
-      await holding.stop();
       this.busy = false;
     }
-  }
-
-  private async fail({ events, end, cause }: Failure): Promise<void> {
-    const { consumer, setsAside } = this.handler;
-    const suspects = events.length;
-    // A single one has failed by itself; of several, one is found by halves, and it is not its fault that it takes long.
-    const failures = suspects > 1 ? 0 : this.state.failures + 1;
-    const isEnough =
-      failures >= SetAsideRule.tries &&
-      (!isUnavailable(cause) || this.failingSeconds >= SetAsideRule.unavailableSeconds);
-    const [event] = events;
-    if (setsAside && isEnough) {
-      this.advance(end, 1);
-      const what = { id: event.id, event: JSON.stringify(event), error: reasonOf(cause) };
-      const isStored = await this.database.write(SET_ASIDE, { ...this.moved(0, 0), ...what });
-      if (isStored) this.reportSetAside(event, cause);
-      return;
-    }
-    const doubled = Math.min(Math.max(0, failures - 1), 20);
-    this.wait = Math.min(FIRST_WAIT_MS * 2 ** doubled, LONGEST_WAIT_MS) / 1000;
-    this.metrics.failures.inc({ consumer });
-    const what = suspects > 1 ? `${suspects} events from ${event.id} on` : `event ${event.id}`;
-    this.logger.error(
-      `${consumer} failed with ${what}; retrying ${suspects > 1 ? 'half of them ' : ''}in ${this.wait} s`,
-      cause,
-    );
-    this.state = { ...this.state, suspects, failures };
-  }
-
-  private reportSetAside({ id }: LedgerEvent, cause: unknown): void {
-    const { consumer } = this.handler;
-    this.metrics.setAside.inc({ consumer });
-    this.logger.error(`${consumer} dead-lettered event ${id}, see outbox_set_aside`, cause);
   }
 
   /** @returns whether there may be more for this process */
@@ -181,35 +124,72 @@ export class Delivery {
   private async handleRow(row: OutboxRow): Promise<boolean> {
     const { xid, count } = row;
     const position = Number(row.position);
-    const isBegun = xid === this.state.xid && position === this.state.position;
-    const events = eventsOf(row);
-    const begin = isBegun ? this.state.item : 0;
-    const end = this.unknown.endOf(events, begin);
-    const wanted = [...events.keys()]
-      .slice(begin, end)
-      .filter((n) => this.handler.topics.has(events[n].topic));
+    const begin = xid === this.state.xid && position === this.state.position ? this.state.item : 0;
+    const events = eventsOf(row, begin);
+    const end = this.unknown.endOf(events);
+    const wanted = events.slice(0, end).filter(({ topic }) => this.handler.topics.has(topic));
     while (wanted.length > 0) {
-      if (this.mustStop) return false;
-      const { suspects } = this.state;
-      const next = wanted.splice(0, suspects > 0 ? Math.ceil(suspects / 2) : this.handler.most);
-      const place = { xid, position, item: next.at(-1)! + 1 };
-      const given = next.map((n) => events[n]);
-      const failure = await this.failureOf(given);
-      if (failure) {
-        this.failed = { ...failure, events: given, end: place };
-        return false;
-      }
-      this.advance(place, next.length);
+      // The first one alone, while it fails.
+      const next = wanted.splice(0, this.state.failures > 0 ? 1 : this.handler.most);
+      if (!(await this.pass(next))) return false;
     }
-    if (end > begin) this.advance({ xid, position, item: end }, 0);
-    return end === count;
+    if (end > 0) this.advance({ xid, position, item: begin + end });
+    return begin + end === count;
+  }
+
+  /** Passes events to the handler; if several fail, each alone. @returns whether the consumer goes on after them */
+  private async pass(events: LedgerEvent[]): Promise<boolean> {
+    if (!(await this.mayGoOn())) return false;
+    const failure = await this.failureOf(events);
+    if (!failure) {
+      this.advance(cursorAfter(events.at(-1)!));
+      return true;
+    }
+    if (events.length === 1) return this.fail(events[0], failure.cause);
+    this.report(
+      failure.cause,
+      `failed with ${events.length} events from ${events[0].id} on; trying each alone`,
+    );
+    for (const event of events) if (!(await this.pass([event]))) return false;
+    return true;
+  }
+
+  /** @returns whether the event was set aside, so that the consumer goes on after it */
+  private async fail(event: LedgerEvent, cause: unknown): Promise<boolean> {
+    const failures = this.state.failures + 1;
+    const isEnough =
+      failures >= SetAsideRule.tries &&
+      (!isUnavailable(cause) || this.failingSeconds >= SetAsideRule.unavailableSeconds);
+    if (this.handler.setsAside && isEnough) {
+      this.advance(cursorAfter(event));
+      const what = { id: event.id, event: JSON.stringify(event), error: reasonOf(cause) };
+      const isStored = await this.database.write(SET_ASIDE, { ...this.moved(HOLD_MS / 1000), ...what });
+      if (isStored) this.reportSetAside(event, cause);
+      return isStored !== undefined;
+    }
+    this.wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(failures - 1, 20), LONGEST_WAIT_MS) / 1000;
+    this.report(cause, `failed with event ${event.id}; retrying in ${this.wait} s`);
+    this.state = { ...this.state, failures };
+    return false;
+  }
+
+  private report(cause: unknown, what: string): void {
+    const { consumer } = this.handler;
+    this.metrics.failures.inc({ consumer });
+    this.logger.error(`${consumer} ${what}`, cause);
+  }
+
+  private reportSetAside({ id }: LedgerEvent, cause: unknown): void {
+    const { consumer } = this.handler;
+    this.metrics.setAside.inc({ consumer });
+    this.logger.error(`${consumer} dead-lettered event ${id}, see outbox_set_aside`, cause);
   }
 
   /** Handles events that were set aside and that an operator wants handled again, each alone, before what is new. */
   private async handleAgain(): Promise<boolean> {
     const name = this.handler.consumer;
     for (const { event } of await this.database.readAll(ASKED_AGAIN, { name, most: AGAIN })) {
-      if (this.mustStop) break;
+      if (!(await this.mayGoOn())) break;
       const failure = await this.failureOf([event]);
       if (failure) this.reportSetAside(event, failure.cause);
       const error = failure ? reasonOf(failure.cause) : null;
@@ -228,40 +208,37 @@ export class Delivery {
     }
   }
 
-  /** Whether no further event may be handled: the process stops, or another may have taken the consumer. */
-  private get mustStop(): boolean {
-    return this.stopping || this.lost || performance.now() - this.heldSince >= HELD_MS;
+  /** Whether further events may be handled: not if the process stops, or another has taken the consumer. */
+  private async mayGoOn(): Promise<boolean> {
+    if (this.stopping) return false;
+    const now = performance.now();
+    if (now - this.heldSince < PROLONG_MS) return true;
+    const isHeld = await this.move(HOLD_MS / 1000);
+    this.heldSince = now;
+    return isHeld;
   }
 
-  /** Moves the cursor past events, of which the handler has handled this many. */
-  private advance(to: OutboxCursor, events: number): void {
-    const { suspects } = this.state;
-    this.state =
-      events > 0
-        ? { ...to, suspects: Math.max(0, suspects - events), failures: 0 }
-        : { ...this.state, ...to };
-  }
-
-  private async prolong(): Promise<void> {
-    const began = performance.now();
-    this.lost = !(await this.move(HOLD_MS / 1000, 0));
-    this.heldSince = began;
+  private advance(to: OutboxCursor): void {
+    this.state = { ...to, failures: 0 };
   }
 
   /**
    * Stores the progress.
    * @param seconds how long the hold lasts from now on
-   * @param wait seconds during which no process may take the consumer
    * @returns false if another process has taken it
    */
-  private async move(seconds: number, wait: number): Promise<boolean> {
-    return (await this.database.write(MOVE_CONSUMER, this.moved(seconds, wait))) !== undefined;
+  private async move(seconds: number): Promise<boolean> {
+    return (await this.database.write(MOVE_CONSUMER, this.moved(seconds))) !== undefined;
   }
 
-  private moved(seconds: number, wait: number): Move {
-    return { name: this.handler.consumer, holder: this.holder, ...this.state, seconds, wait };
+  private moved(seconds: number): Move {
+    const { holder, wait } = this;
+    return { name: this.handler.consumer, holder, ...this.state, seconds, wait };
   }
 }
+
+/** The cursor after an event is its id. */
+const cursorAfter = ({ id }: LedgerEvent): OutboxCursor => parseCursor(id)!;
 
 const reasonOf = (error: unknown): string =>
   redactText(error instanceof Error ? error.message : String(error))

@@ -48,25 +48,19 @@ export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
   options: ConsumerOptions,
 ): HandlerDecorator<LedgerEvent<Name>> {
-  return handler({ ...DEFAULTS, ...options, ...ofTopics(topics), isBatched: false, most: 1 });
+  return handler(topics, { ...options, isBatched: false, most: 1 });
 }
 
 /**
  * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to `most` events in order,
- * a thousand by default. If it throws, half of them come again, then half of that, down to one, so that an event that
- * fails stops none before it.
+ * a thousand by default. If it throws, each of them comes again alone, so that an event that fails stops none before it.
  */
 export function OnLedgerEvents<Name extends Topic>(
   topics: Name | readonly Name[],
   options: BatchOptions,
 ): HandlerDecorator<LedgerEvent<Name>[]> {
-  return handler({ ...DEFAULTS, ...options, ...ofTopics(topics), isBatched: true });
+  return handler(topics, { ...options, isBatched: true });
 }
-
-const DEFAULTS = { from: 'now', setsAside: false, most: MOST } as const;
-const ofTopics = (topics: Topic | readonly Topic[]): Pick<HandlerMetadata, 'topics'> => ({
-  topics: new Set(typeof topics === 'string' ? [topics] : topics),
-});
 
 type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
   target: object,
@@ -75,8 +69,13 @@ type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
 ) => void;
 
 const handler =
-  (metadata: HandlerMetadata): HandlerDecorator<never> =>
+  (
+    topics: Topic | readonly Topic[],
+    options: BatchOptions & { isBatched: boolean },
+  ): HandlerDecorator<never> =>
   (target, key, descriptor) => {
+    const given = { topics: new Set([topics].flat()) };
+    const metadata: HandlerMetadata = { from: 'now', setsAside: false, most: MOST, ...options, ...given };
     SetMetadata(LEDGER_EVENT_HANDLER, metadata)(target, key, descriptor as PropertyDescriptor);
   };
 

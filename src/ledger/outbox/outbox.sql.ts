@@ -91,7 +91,6 @@ export const HOLD_CONSUMER = statement<
     xid: string;
     position: string;
     item: number;
-    suspects: number;
     failures: number;
     failingSeconds: number;
     missed: boolean;
@@ -103,16 +102,14 @@ export const HOLD_CONSUMER = statement<
   `
     UPDATE outbox_consumers SET holder = :holder, held_until = now() + make_interval(secs => :seconds)
     WHERE name = :name AND held_until <= now() AND retry_at <= now()
-    RETURNING xid::text, position::text, item, suspects, failures,
+    RETURNING xid::text, position::text, item, failures,
       coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", ${isAskedAgain(':name')} AS "askedAgain",
       (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed`,
 );
 
-/** The place of a consumer, and what is known of the events behind it. */
+/** The cursor of a consumer, and what is known of the event after it. */
 export interface ConsumerState extends OutboxCursor {
-  /** One of so many events failed together with others; 0: none is suspected. */
-  suspects: number;
-  /** How often in a row the event behind the place failed alone. */
+  /** How often in a row it failed alone. */
   failures: number;
 }
 
@@ -122,7 +119,6 @@ const STATE = {
   xid: 'text',
   position: 'bigint',
   item: 'integer',
-  suspects: 'integer',
   failures: 'integer',
   seconds: 'float8',
   wait: 'float8',
@@ -131,8 +127,7 @@ const STATE = {
 export type Move = ConsumerState & { name: string; holder: string; seconds: number; wait: number };
 
 const MOVE = `
-    UPDATE outbox_consumers SET xid = :xid::xid8, position = :position, item = :item, suspects = :suspects,
-      failures = :failures,
+    UPDATE outbox_consumers SET xid = :xid::xid8, position = :position, item = :item, failures = :failures,
       failing_since = CASE WHEN :failures = 0 THEN NULL WHEN :failures < failures THEN now()
         ELSE coalesce(failing_since, now()) END,
       holder = CASE WHEN :seconds > 0 THEN holder END, held_until = now() + make_interval(secs => :seconds),

@@ -28,9 +28,9 @@ export class UnknownTopics {
     return performance.now() < this.restsUntil;
   }
 
-  /** The place of the first event, from `from` on, before which the reader has to stop; else the number of events. */
-  endOf(events: LedgerEvent[], from = 0): number {
-    const place = events.findIndex((event, n) => n >= from && !this.mayPass(event));
+  /** The place of the first event before which the reader has to stop; else the number of events. */
+  endOf(events: LedgerEvent[]): number {
+    const place = events.findIndex((event) => !this.mayPass(event));
     return place < 0 ? events.length : place;
   }
 

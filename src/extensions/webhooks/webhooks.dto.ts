@@ -10,6 +10,7 @@ import {
   IsString,
   MaxLength,
 } from 'class-validator';
+import { ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { EVENT_ID } from '#ledger/outbox/event-models';
 import { RELOAD, TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
@@ -26,6 +27,14 @@ const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
 const SECRET_EXAMPLE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=';
 const CHALLENGE_EXAMPLE = 'q3Fh0Vw9c1sK7yJtB2mXzA';
 
+const ApiLastError = (): PropertyDecorator =>
+  ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Reason of the last failure; null if the last attempt succeeded',
+  });
+
 const AreTopics = (): PropertyDecorator =>
   applyDecorators(
     IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` }),
@@ -39,14 +48,14 @@ const AreTopics = (): PropertyDecorator =>
 export class WebhookNotice {
   @ApiProperty({ example: EVENT_ID }) id: string;
   @ApiProperty({ enum: NOTICES, example: 'test' }) topic: (typeof NOTICES)[number];
-  @ApiProperty({ format: 'date-time' }) occurredAt: string;
+  @ApiTime() occurredAt: string;
 }
 
 /** Sent before the first event. */
 export class WebhookChallenge {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ type: String, enum: ['challenge'] }) topic: 'challenge';
-  @ApiProperty({ format: 'date-time' }) occurredAt: string;
+  @ApiTime() occurredAt: string;
   @ApiProperty({ description: 'Text that the response has to repeat', example: CHALLENGE_EXAMPLE })
   challenge: string;
 }
@@ -114,7 +123,7 @@ export class UpdateWebhookRequest {
 }
 
 export class WebhookItem {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ format: 'uri', example: URL_EXAMPLE }) url: string;
   @ApiProperty({
     enum: TOPICS,
@@ -124,7 +133,7 @@ export class WebhookItem {
     description: 'Topics to send; null for all',
   })
   topics: Topic[] | null;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiTime() createdAt: string;
   @ApiProperty({
     enum: WEBHOOK_STATUSES,
     example: 'ACTIVE',
@@ -132,64 +141,34 @@ export class WebhookItem {
       'UNVERIFIED until the server answers the challenge; PAUSED after repeated failures, until `retryAt`; DISABLED by its owner or, with `failingSince`, after days of failures. Only ACTIVE and PAUSED webhooks get events',
   })
   status: WebhookStatus;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Number of consecutive failures' })
-  failures: number;
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'Time of the first of these failures',
-  })
-  failingSince: string | null;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'Reason of the last failure; null if the last attempt succeeded',
-  })
-  lastError: string | null;
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'Time of the next attempt, while UNVERIFIED or PAUSED',
-  })
-  retryAt: string | null;
-  @ApiProperty({ type: 'integer', example: 0, description: 'Number of waiting deliveries' }) pending: number;
+  @ApiInteger('Number of consecutive failures', { example: 0 }) failures: number;
+  @ApiTime('Time of the first of these failures', { nullable: true }) failingSince: string | null;
+  @ApiLastError() lastError: string | null;
+  @ApiTime('Time of the next attempt, while UNVERIFIED or PAUSED', { nullable: true }) retryAt: string | null;
+  @ApiInteger('Number of waiting deliveries', { example: 0 }) pending: number;
   @ApiProperty({ description: 'Whether events were left out because too many waited', example: false })
   isFull: boolean;
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'End of validity of the previous secret, while a secret rotates',
-  })
+  @ApiTime('End of validity of the previous secret, while a secret rotates', { nullable: true })
   previousSecretUntil: string | null;
 }
 
 export class CreatedWebhook extends WebhookItem {
-  @ApiProperty({
-    description: 'Signing secret, shown only here',
-    example: SECRET_EXAMPLE,
-  })
-  secret: string;
+  @ApiProperty({ description: 'Signing secret, shown only here', example: SECRET_EXAMPLE }) secret: string;
 }
 
 export class RotatedSecret {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
   @ApiProperty({ description: 'New signing secret, shown only here', example: SECRET_EXAMPLE })
   secret: string;
-  @ApiProperty({ format: 'date-time', description: 'End of validity of the previous secret' })
-  previousSecretUntil: string;
+  @ApiTime('End of validity of the previous secret') previousSecretUntil: string;
 }
 
 export class DeletedWebhook {
-  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiId() id: string;
 }
 
 export class DeliveryItem {
-  @ApiProperty({ format: 'uuid', description: 'Value of the header `Webhook-Id`, the same in all attempts' })
-  id: string;
+  @ApiId('Value of the header `Webhook-Id`, the same in all attempts') id: string;
   @ApiProperty({
     example: EVENT_ID,
     description: '`id` of the event; ids of later events are greater, as text',
@@ -197,28 +176,11 @@ export class DeliveryItem {
   eventId: string;
   @ApiProperty({ enum: [...TOPICS, 'test'], example: 'deposit.confirmed' }) topic: DeliveryTopic;
   @ApiProperty({ enum: DELIVERY_STATUSES, example: 'DELIVERED' }) status: DeliveryStatus;
-  @ApiProperty({ type: 'integer', example: 1 }) attempts: number;
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    example: 204,
-    description: 'HTTP status of the last attempt; null if there was none',
-  })
+  @ApiInteger(undefined, { example: 1 }) attempts: number;
+  @ApiInteger('HTTP status of the last attempt; null if there was none', { nullable: true, example: 204 })
   lastStatus: number | null;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'Reason of the last failure; null if the last attempt succeeded',
-  })
-  lastError: string | null;
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'Time of the next attempt, while PENDING',
-  })
-  nextAttemptAt: string | null;
-  @ApiProperty({ format: 'date-time' }) createdAt: string;
-  @ApiProperty({ type: String, format: 'date-time', nullable: true }) deliveredAt: string | null;
+  @ApiLastError() lastError: string | null;
+  @ApiTime('Time of the next attempt, while PENDING', { nullable: true }) nextAttemptAt: string | null;
+  @ApiTime() createdAt: string;
+  @ApiTime(undefined, { nullable: true }) deliveredAt: string | null;
 }

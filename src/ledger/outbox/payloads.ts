@@ -1,20 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
-import { AMOUNT as DIGITS, STORED_ADDRESS } from '#values/rules';
+import { ApiAddress, ApiAmount, ApiId, ApiInteger } from '#platform/openapi/fields';
 import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
 import { TOPICS, type Topic } from './ledger-event';
 
-const AMOUNT = { pattern: DIGITS };
-const ADDRESS = { pattern: STORED_ADDRESS };
-
 /** The place of what the chain says: events of one transaction of the database come in the order of places. */
 class ChainPayload {
-  @ApiProperty({ type: 'integer' }) blockNumber: number;
-  @ApiProperty({
-    type: 'integer',
-    description: 'Log index, plus 2,097,152 for its second event',
-  })
-  logIndex: number;
+  @ApiInteger() blockNumber: number;
+  @ApiInteger('Log index, plus 2,097,152 for its second event') logIndex: number;
   @ApiProperty({
     description:
       'Whether the block was final when the event was published, so that no reorganisation can revert it. An event becomes final without another one, unless `transaction.reverted` follows',
@@ -23,22 +16,17 @@ class ChainPayload {
 }
 
 class ReloadPayload {
-  @ApiProperty({
-    type: 'integer',
-    description: 'First block whose events are published',
-    example: 19_000_000,
-  })
-  publishedFrom: number;
+  @ApiInteger('First block whose events are published', { example: 19_000_000 }) publishedFrom: number;
 }
 
 /** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
 class TransactionPayload extends ChainPayload {
-  @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ format: 'uuid' }) transactionId: string;
+  @ApiId() poolId: string;
+  @ApiId() transactionId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) transactionType: TransactionType;
   @ApiProperty() txHash: string;
-  @ApiProperty({ ...ADDRESS, description: 'Account that paid, withdrew or claimed' }) account: string;
-  @ApiProperty(AMOUNT) amount: string;
+  @ApiAddress('Account that paid, withdrew or claimed') account: string;
+  @ApiAmount() amount: string;
 }
 
 /** The owner's account. For POST /pools also the announced PENDING deposit, which is not on the chain yet. */
@@ -46,11 +34,7 @@ class PoolPayload extends IntersectionType(
   PickType(TransactionPayload, ['poolId', 'account']),
   PartialType(PickType(TransactionPayload, ['transactionId', 'transactionType', 'amount'])),
 ) {
-  @ApiProperty({
-    ...ADDRESS,
-    description:
-      'Contract of the pool, which never changes; amounts are in its token, which GET /config names',
-  })
+  @ApiAddress('Contract of the pool, which never changes; amounts are in its token, which GET /config names')
   contract: string;
 }
 
@@ -79,45 +63,45 @@ class AccrualPayload extends PickType(TransactionPayload, [
 class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber', 'logIndex', 'final']) {}
 
 class DrawPayload extends ChainPayload {
-  @ApiProperty({ type: 'integer' }) drawId: number;
-  @ApiProperty({ ...ADDRESS, description: 'Lottery contract; draw ids are unique only within it' })
+  @ApiInteger() drawId: number;
+  @ApiAddress('Lottery contract; draw ids are unique only within it')
   contract: string;
   @ApiProperty() txHash: string;
 }
 
 class TicketsPayload extends DrawPayload {
-  @ApiProperty(ADDRESS) account: string;
-  @ApiProperty({ ...AMOUNT, description: 'Number of tickets of this purchase' }) tickets: string;
+  @ApiAddress() account: string;
+  @ApiAmount('Number of tickets of this purchase') tickets: string;
 }
 
 class WinnerPayload extends DrawPayload {
-  @ApiProperty(ADDRESS) winner: string;
-  @ApiProperty(AMOUNT) prize: string;
+  @ApiAddress() winner: string;
+  @ApiAmount() prize: string;
 }
 
 class PayoutPayload extends DrawPayload {
-  @ApiProperty({ ...ADDRESS, description: 'Account that received it' }) account: string;
-  @ApiProperty(AMOUNT) amount: string;
+  @ApiAddress('Account that received it') account: string;
+  @ApiAmount() amount: string;
 }
 
 class CirclePayload extends ChainPayload {
-  @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ type: 'integer', example: 1, description: 'Number of the circle within its contract' })
+  @ApiId() poolId: string;
+  @ApiInteger('Number of the circle within its contract', { example: 1 })
   circleId: number;
-  @ApiProperty(ADDRESS) contract: string;
+  @ApiAddress() contract: string;
   @ApiProperty() txHash: string;
 }
 
 class OpenedPayload extends CirclePayload {
-  @ApiProperty({ ...ADDRESS, description: 'Account that opened the circle: the owner of the pool' })
+  @ApiAddress('Account that opened the circle: the owner of the pool')
   account: string;
-  @ApiProperty({ ...AMOUNT, description: 'Contribution of each member in a round' }) amount: string;
+  @ApiAmount('Contribution of each member in a round') amount: string;
 }
 
 class RoundPayload extends CirclePayload {
-  @ApiProperty({ type: 'integer', example: 0, description: 'Number of the round, from 0' }) round: number;
-  @ApiProperty({ ...ADDRESS, description: 'Member whose turn it was' }) account: string;
-  @ApiProperty({ ...AMOUNT, description: 'Pot that the account can claim' }) amount: string;
+  @ApiInteger('Number of the round, from 0', { example: 0 }) round: number;
+  @ApiAddress('Member whose turn it was') account: string;
+  @ApiAmount('Pot that the account can claim') amount: string;
 }
 
 /** The other fields are those of the event that was taken back. */
@@ -134,8 +118,8 @@ class RevertedPayload extends PartialType(
 }
 
 class WebhookPayload {
-  @ApiProperty({ ...ADDRESS, description: 'Owner of the webhook' }) account: string;
-  @ApiProperty({ format: 'uuid' }) webhookId: string;
+  @ApiAddress('Owner of the webhook') account: string;
+  @ApiId() webhookId: string;
 }
 
 class FailurePayload extends WebhookPayload {

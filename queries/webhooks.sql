@@ -1,50 +1,37 @@
 -- Named statements of webhooks. Written by `npm run generate`.
 
--- src/extensions/webhooks/challenges.sql.ts
--- $1 webhooks uuid[]
-PREPARE claim_webhook_challenges AS
-  UPDATE webhooks SET retry_at = now() + make_interval(secs => (ARRAY[30, 300, 0])[challenge_tries + 1]),
-    challenge_tries = challenge_tries + 1
-  WHERE id = ANY (ARRAY(
-    SELECT id FROM webhooks WHERE id = ANY(($1::uuid[])) AND status = 'UNVERIFIED' AND due_at <= now()
-    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
-  RETURNING id AS webhook, url, array_remove(
-ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets;
-
--- src/extensions/webhooks/challenges.sql.ts
--- $1 error text, $2 webhook uuid, $3 url text
-PREPARE finish_webhook_challenge AS
-UPDATE webhooks SET last_error = ($1::text),
-  status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
-  retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
-  first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
-WHERE id = ($2::uuid) AND url = ($3::text) AND status = 'UNVERIFIED'
-RETURNING status;
-
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 webhooks uuid[], $2 most integer[], $3 leaseSeconds float8
 PREPARE claim_webhook_deliveries AS
-  WITH asked AS MATERIALIZED (
-    SELECT w.id, w.url, array_remove(
-ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
-    FROM unnest(($1::uuid[]), ($2::integer[])) a (id, most) JOIN webhooks w ON w.id = a.id
-    WHERE w.due_at <= now() AND w.status IN ('ACTIVE', 'PAUSED') FOR NO KEY UPDATE OF w SKIP LOCKED
-  ), due AS MATERIALIZED (
-    SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a
-    CROSS JOIN LATERAL (
-      SELECT id FROM webhook_deliveries
-      WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
-      ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
-  ), taken AS (
-    UPDATE webhooks SET taken_until = now() + make_interval(secs => ($3::float8))
-    WHERE id IN (SELECT webhook FROM due)
-  )
+WITH asked AS MATERIALIZED (
+  SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
+    array_remove(ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets,
+    CASE WHEN w.status = 'UNVERIFIED' THEN 0 WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
+  FROM unnest(($1::uuid[]), ($2::integer[])) a (id, most) JOIN webhooks w ON w.id = a.id
+  WHERE w.due_at <= now() AND w.status <> 'DISABLED' FOR NO KEY UPDATE OF w SKIP LOCKED
+), due AS MATERIALIZED (
+  SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a
+  CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries
+    WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
+    ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
+), taken AS (
+  UPDATE webhooks SET taken_until = now() + make_interval(secs => ($3::float8))
+  WHERE id IN (SELECT webhook FROM due)
+), challenged AS (
+  UPDATE webhooks SET challenge_tries = challenge_tries + 1,
+    retry_at = now() + make_interval(secs => (ARRAY[30,300,0])[challenge_tries + 1])
+  WHERE id IN (SELECT id FROM asked WHERE is_challenged)
+), claimed AS (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
     next_attempt_at = now() + make_interval(secs => ($3::float8))
   FROM due WHERE d.id = due.id
-  RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, d.topic,
-    d.event_id AS "eventId", d.created_at AS "createdAt",
-    (SELECT body FROM webhook_events WHERE id = d.event_id) AS event;
+  RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
+    (SELECT body FROM webhook_events WHERE id = d.event_id)
+)
+SELECT id, webhook_id AS webhook, attempts AS attempt, url, secrets, topic, event_id AS "eventId",
+  created_at AS "createdAt", body AS event FROM claimed
+UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, 'challenge', '', now(), NULL FROM asked WHERE is_challenged;
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 lanes text[], $2 full text[], $3 most integer
@@ -60,32 +47,27 @@ SELECT *, date_part('epoch', now()) AS now FROM (
 ) first ORDER BY since, id;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 batch integer, $2 after text
-PREPARE fail_webhook_deliveries AS
-WITH failed AS (
-  UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
-  WHERE id = ANY (ARRAY(
-    SELECT d.id FROM webhooks w
-    CROSS JOIN LATERAL (
-      SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
-      LIMIT ($1::integer) FOR UPDATE SKIP LOCKED) d
-    WHERE w.lane = 'slow' AND w.due_at <= now() AND w.status = 'DISABLED' LIMIT ($1::integer)))
-  RETURNING id
-)
-SELECT count(*)::int AS removed, ($2::text) AS reached FROM failed;
+-- $1 error text, $2 webhook uuid, $3 url text
+PREPARE finish_webhook_challenge AS
+UPDATE webhooks SET last_error = ($1::text),
+  status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
+  retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
+  first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
+WHERE id = ($2::uuid) AND url = ($3::text) AND status = 'UNVERIFIED'
+RETURNING status;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 waits integer[], $2 ids uuid[], $3 attempts integer[], $4 statuses integer[], $5 errors text[], $6 webhook uuid, $7 slow boolean, $8 retryAfter float8, $9 url text
+-- $1 waits integer[], $2 outcomes jsonb, $3 webhook uuid, $4 slow boolean, $5 retryAfter float8, $6 url text
 PREPARE finish_webhook_deliveries AS
 WITH finished AS (
   UPDATE webhook_deliveries d SET last_status = r.status, last_error = r.error,
     tries = d.tries + CASE WHEN r.error IS NULL THEN 0 ELSE 1 END,
     status = CASE WHEN r.error IS NULL THEN 'DELIVERED'
-      WHEN d.topic = 'test' OR d.tries >= cardinality(($1::integer[])) THEN 'FAILED' ELSE 'PENDING' END,
+      WHEN d.status = 'FAILED' OR d.topic = 'test' OR d.tries >= cardinality(($1::integer[])) THEN 'FAILED' ELSE 'PENDING' END,
     delivered_at = CASE WHEN r.error IS NULL THEN now() END,
     next_attempt_at = now() + make_interval(secs => coalesce((($1::integer[]))[d.tries + 1], 0) * (0.75 + random() / 2))
-  FROM unnest(($2::uuid[]), ($3::integer[]), ($4::integer[]), ($5::text[])) AS r (id, attempt, status, error)
-  WHERE d.id = r.id AND d.attempts = r.attempt AND d.status = 'PENDING'
+  FROM jsonb_to_recordset(($2::jsonb)) AS r (id uuid, attempt integer, status integer, error text)
+  WHERE d.id = r.id AND d.attempts = r.attempt AND d.status <> 'DELIVERED'
   RETURNING r.status, r.error
 ), round AS (
   SELECT bool_and(error IS NULL) AS delivered, bool_and(error IS NOT NULL) AS failed, min(error) AS error,
@@ -94,28 +76,17 @@ WITH finished AS (
 ), next AS (
   SELECT r.error, r.gone, CASE WHEN r.delivered THEN 0 WHEN r.failed THEN w.failures + 1 ELSE 1 END AS failures,
     CASE WHEN r.delivered THEN NULL WHEN r.failed THEN coalesce(w.failing_since, now()) ELSE now() END AS since
-  FROM round r JOIN webhooks w ON w.id = ($6::uuid)
+  FROM round r JOIN webhooks w ON w.id = ($3::uuid)
 )
-UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = ($7::boolean),
+UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = ($4::boolean),
   taken_until = now(),
-  retry_at = greatest(now() + make_interval(secs => ($8::float8)),
+  retry_at = greatest(now() + make_interval(secs => ($5::float8)),
     CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => least(3600, 10 * 2 ^ least(20, n.failures - 2)) * (0.75 + random() / 2)) ELSE '-infinity' END),
   status = CASE
     WHEN n.gone OR n.failures >= 5 AND n.since <= now() - interval '3 days' THEN 'DISABLED'
     WHEN n.failures >= 5 THEN 'PAUSED' ELSE 'ACTIVE' END
-FROM next n WHERE w.id = ($6::uuid) AND w.url = ($9::text) AND w.status IN ('ACTIVE', 'PAUSED')
+FROM next n WHERE w.id = ($3::uuid) AND w.url = ($6::text) AND w.status IN ('ACTIVE', 'PAUSED')
 RETURNING w.status;
-
--- src/extensions/webhooks/deliveries.sql.ts
--- $1 batch integer, $2 after text
-PREPARE forget_previous_webhook_secrets AS
-WITH forgotten AS (
-  UPDATE webhooks SET previous_secret = NULL, previous_secret_until = NULL WHERE id = ANY (ARRAY(
-    SELECT id FROM webhooks WHERE previous_secret_until <= now()
-    ORDER BY previous_secret_until LIMIT ($1::integer) FOR NO KEY UPDATE SKIP LOCKED))
-  RETURNING id
-)
-SELECT count(*)::int AS removed, ($2::text) AS reached FROM forgotten;
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
@@ -146,12 +117,13 @@ WITH turn AS MATERIALIZED (
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
 -- src/extensions/webhooks/fan-out.sql.ts
--- $1 subjects text[], $2 events text[], $3 most integer
+-- $1 after text, $2 events integer, $3 most integer
 PREPARE fan_out_to_crowds AS
-  WITH taken AS MATERIALIZED (
-    SELECT c.* FROM webhook_crowds c
-    JOIN unnest(($1::text[]), ($2::text[])) AS a (subject, event) ON c.subject = a.subject AND c.event_id = a.event
-    FOR UPDATE OF c SKIP LOCKED
+  WITH next AS MATERIALIZED (
+    SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1
+  ), taken AS MATERIALIZED (
+    SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
+    ORDER BY event_id LIMIT ($2::integer) FOR UPDATE SKIP LOCKED
   ), share AS MATERIALIZED (
     SELECT greatest(1, ($3::integer) / greatest(1, count(*))) AS most FROM taken
   ), crowd AS MATERIALIZED (
@@ -175,16 +147,13 @@ UNION ALL
     SELECT event, topic, webhook FROM crowd
   ),
 wanted AS MATERIALIZED (
-  SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+  SELECT s.event, s.topic, w.id AS webhook, w.pending FROM seen s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
     AND (w.topics IS NULL OR s.topic = 'reload' OR s.topic = ANY(w.topics))
-), locked AS MATERIALIZED (
-  SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
-  WHERE w.status IN ('ACTIVE', 'PAUSED')
-  ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+  ORDER BY w.id, s.event FOR NO KEY UPDATE OF w
 ), counted AS MATERIALIZED (
   SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= 1000 AS has_room
-  FROM locked WHERE NOT is_full
+  FROM wanted
 ), added AS (
   INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
   SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
@@ -208,17 +177,17 @@ ORDER BY event, address DESC, webhook DESC) c ON c.event = t.event_id
     DELETE FROM webhook_crowds c USING last
     WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
   )
-  SELECT count(*)::integer AS taken FROM taken;
+  SELECT subject, (SELECT count(*)::integer FROM taken) AS taken FROM next;
 
 -- src/extensions/webhooks/fan-out.sql.ts
--- $1 ids text[], $2 topics text[], $3 bodies text[], $4 areForAll boolean[], $5 pools uuid[], $6 accounts text[], $7 each integer
+-- $1 events jsonb, $2 each integer
 PREPARE fan_out_to_webhooks AS
   WITH start AS MATERIALIZED (
     SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
   ), events AS MATERIALIZED (
     SELECT e.*, s.address, s.webhook FROM start s
-    CROSS JOIN unnest(($1::text[]), ($2::text[]), ($3::text[]), ($4::boolean[]), ($5::uuid[]), ($6::text[]))
-      AS e (id, topic, body, is_for_all, pool, account)
+    CROSS JOIN jsonb_to_recordset(($1::jsonb))
+      AS e (id text, topic text, body text, "isForAll" boolean, pool uuid, account text)
     WHERE EXISTS (SELECT FROM webhooks)
   ), crowd AS MATERIALIZED (
     SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
@@ -231,26 +200,23 @@ UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHE
   CROSS JOIN LATERAL (
     SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (e.address, e.webhook)
     ORDER BY address, id OFFSET 0) w
-  ORDER BY r.address, w.id LIMIT ($7::integer))
+  ORDER BY r.address, w.id LIMIT ($2::integer))
 UNION ALL
-(SELECT address, id FROM webhooks WHERE e.is_for_all AND (address, id) > (e.address, e.webhook)
-  ORDER BY address, id LIMIT ($7::integer))) w
+(SELECT address, id FROM webhooks WHERE e."isForAll" AND (address, id) > (e.address, e.webhook)
+  ORDER BY address, id LIMIT ($2::integer))) w
   ), seen AS (
     SELECT event, topic, webhook FROM crowd
     UNION SELECT e.id, e.topic, w.id FROM events e
     CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE address = e.account OFFSET 0) w
   ),
 wanted AS MATERIALIZED (
-  SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+  SELECT s.event, s.topic, w.id AS webhook, w.pending FROM seen s JOIN webhooks w ON w.id = s.webhook
   WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
     AND (w.topics IS NULL OR s.topic = 'reload' OR s.topic = ANY(w.topics))
-), locked AS MATERIALIZED (
-  SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
-  WHERE w.status IN ('ACTIVE', 'PAUSED')
-  ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+  ORDER BY w.id, s.event FOR NO KEY UPDATE OF w
 ), counted AS MATERIALIZED (
   SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= 1000 AS has_room
-  FROM locked WHERE NOT is_full
+  FROM wanted
 ), added AS (
   INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
   SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
@@ -267,7 +233,7 @@ wanted AS MATERIALIZED (
     SELECT coalesce(e.pool::text, 'all'), e.id, e.topic, c.address, c.webhook
     FROM (
 SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
-ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = ($7::integer)
+ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = ($2::integer)
     ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
   ), bodies AS (
     INSERT INTO webhook_events (id, body) SELECT id, body FROM events
@@ -276,23 +242,6 @@ ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WH
     ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
   )
   SELECT count(*)::integer AS crowds FROM crowds;
-
--- src/extensions/webhooks/fan-out.sql.ts
--- $1 after text, $2 most integer
-PREPARE next_webhook_crowds AS
-WITH RECURSIVE heads AS (
-  (SELECT subject, event_id, 1 AS n FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject, event_id LIMIT 1)
-  UNION ALL
-  SELECT c.subject, c.event_id, h.n + 1 FROM heads h
-  CROSS JOIN LATERAL (
-    SELECT subject, event_id FROM webhook_crowds WHERE subject > h.subject ORDER BY subject, event_id LIMIT 1) c
-  WHERE h.n < ($2::integer)
-)
-SELECT h.subject, c.event_id AS event FROM heads h
-CROSS JOIN LATERAL (
-  SELECT event_id FROM webhook_crowds WHERE subject = h.subject
-  ORDER BY event_id LIMIT ($2::integer) / (SELECT count(*) FROM heads)) c
-ORDER BY h.n, c.event_id;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after timestamptz, $2 batch integer

@@ -10,14 +10,14 @@ BEGIN
     ELSE 'slow' END;
   NEW.due_at := CASE NEW.status
     WHEN 'UNVERIFIED' THEN CASE WHEN NEW.challenge_tries < 3 THEN NEW.retry_at END
-    -- What is pending becomes FAILED.
-    WHEN 'DISABLED' THEN CASE WHEN NEW.pending > 0 THEN NEW.taken_until END
+    WHEN 'DISABLED' THEN NULL
     ELSE CASE WHEN NEW.next_delivery_at IS NOT NULL
       THEN greatest(NEW.retry_at, NEW.taken_until, NEW.next_delivery_at) END END;
   RETURN NEW;
 END $$;
 
--- Owners are told, whoever changes the status.
+-- Owners are notified, and what waits for a webhook that is disabled, a thousand deliveries at most, fails. Those that
+-- another transaction has locked stay PENDING until they are old or the webhook is enabled.
 CREATE OR REPLACE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -26,6 +26,11 @@ BEGIN
       ELSE 'webhook.resumed' END,
     'occurredAt', iso(clock_timestamp()), 'account', NEW.address, 'webhookId', NEW.id,
     'reason', CASE WHEN NEW.status <> 'ACTIVE' THEN coalesce(NEW.last_error, 'disabled by its owner') END))));
+  IF NEW.status = 'DISABLED' THEN
+    UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
+    WHERE id = ANY (ARRAY(
+      SELECT id FROM webhook_deliveries WHERE webhook_id = NEW.id AND status = 'PENDING' FOR UPDATE SKIP LOCKED));
+  END IF;
   RETURN NULL;
 END $$;
 
@@ -65,11 +70,12 @@ BEGIN
   -- everything anew when it comes has missed none.
   IF has_emptied THEN
     WITH emptied AS (
-      SELECT id, left_out FROM webhooks WHERE id = ANY(changed) AND is_full AND pending <= 500
+      SELECT id, left_out, status FROM webhooks WHERE id = ANY(changed) AND is_full AND pending <= 500
     ), opened AS (
       UPDATE webhooks w SET is_full = false, left_out = NULL FROM emptied e WHERE w.id = e.id
     )
-    INSERT INTO webhook_deliveries (webhook_id, event_id, topic) SELECT id, left_out, 'reload' FROM emptied
+    INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
+    SELECT id, left_out, 'reload' FROM emptied WHERE status <> 'DISABLED'
     ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING;
   END IF;
   RETURN NULL;

@@ -39,7 +39,6 @@ import { LIST_POSITIONS, POOL_POSITION } from '#extensions/positions/positions.s
 import { START } from '#extensions/start/start.sql';
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/auth/users.sql';
-import * as challenges from '#extensions/webhooks/challenges.sql';
 import * as deliveries from '#extensions/webhooks/deliveries.sql';
 import * as fanOut from '#extensions/webhooks/fan-out.sql';
 import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from '#extensions/webhooks/webhooks.dto';
@@ -170,10 +169,7 @@ describe('schema', () => {
   it.each([
     ['cancel_pool', CHAIN_STATE.text.match(/interval '\d+ seconds'/g)!],
     ['webhook_deliveries_changed', [`pending <= ${fanOut.MOST_PENDING / 2}`]],
-    [
-      'webhooks_derived',
-      [`challenge_tries < ${/ARRAY\[(.*?)\]/.exec(challenges.CLAIM_CHALLENGES.text)![1].split(',').length} `],
-    ],
+    ['webhooks_derived', [`challenge_tries < ${deliveries.CHALLENGE_WAITS.length} `]],
   ])('%s has the numbers that the service has', async (name, parts) => {
     const [{ text }] = await source.query<{ text: string }[]>(
       'SELECT prosrc AS text FROM pg_proc WHERE proname = $1',
@@ -404,7 +400,7 @@ describe('a hot statement reads few rows, by index', () => {
     ...cursor,
     name: 'reader',
     holder: uuidv7(),
-    ...{ seconds: 0, suspects: 0, failures: 0, wait: 0 },
+    ...{ seconds: 0, failures: 0, wait: 0 },
   };
   const [first, last] = [`${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`, 'f'.repeat(32)];
   const middle = `8${'0'.repeat(31)}`;
@@ -545,20 +541,15 @@ describe('a hot statement reads few rows, by index', () => {
       ]),
     ),
     run(fanOut.FAN_OUT, {
-      ids: ['x', 'y', 'z'],
-      topics: ['yield.accrued', 'tickets.issued', 'draw.opened'],
-      bodies: ['{}', '{}', '{}'],
-      areForAll: [false, false, true],
-      pools: [md5('pool7'), null, null],
-      accounts: [null, caller, null],
+      events: JSON.stringify([
+        { id: 'x', topic: 'yield.accrued', body: '{}', isForAll: false, pool: md5('pool7') },
+        { id: 'y', topic: 'tickets.issued', body: '{}', isForAll: false, account: caller },
+        { id: 'z', topic: 'draw.opened', body: '{}', isForAll: true },
+      ]),
       each: 10,
     }),
-    run(fanOut.NEXT_CROWDS, { after: '', most: 10 }),
-    run(fanOut.FAN_OUT_TO_CROWDS, {
-      subjects: ['all', md5('pool20')],
-      events: ['7', '20'],
-      most: 20,
-    }),
+    run(fanOut.FAN_OUT_TO_CROWDS, { after: '', events: 10, most: 20 }),
+    run(fanOut.FAN_OUT_TO_CROWDS, { after: 'a', events: 10, most: 20 }),
     run(fanOut.REMOVE_OLD_CROWDS, { after: null, batch: 20 }),
     run(deliveries.DUE_WEBHOOKS, {
       lanes: ['quick', 'challenge', 'slow'],
@@ -566,8 +557,8 @@ describe('a hot statement reads few rows, by index', () => {
       most: 100,
     }),
     run(deliveries.CLAIM_DELIVERIES, {
-      webhooks: [md5('webhook7'), md5('webhook20')],
-      most: [4, 4],
+      webhooks: [md5('webhook7'), md5('webhook20'), md5('webhook30004')],
+      most: [4, 4, 1],
       leaseSeconds: 30,
     }),
     run(deliveries.FINISH_DELIVERIES, {
@@ -576,21 +567,18 @@ describe('a hot statement reads few rows, by index', () => {
       slow: false,
       retryAfter: null,
       waits: [10, 30],
-      ids: [md5('delivery7'), md5('delivery1007')],
-      attempts: [0, 0],
-      statuses: [500, 204],
-      errors: ['status 500', null],
+      outcomes: JSON.stringify([
+        { id: md5('delivery7'), attempt: 0, status: 500, error: 'status 500' },
+        { id: md5('delivery1007'), attempt: 0, status: 204, error: null },
+      ]),
     }),
-    run(deliveries.FAIL_DELIVERIES, { after: null, batch: 15 }),
-    run(challenges.CLAIM_CHALLENGES, { webhooks: [md5('webhook30004')] }),
-    run(challenges.FINISH_CHALLENGE, {
+    run(deliveries.FINISH_CHALLENGE, {
       webhook: "md5('webhook30004')::uuid",
       url: 'https://example.org',
       error: null,
     }),
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),
-    run(deliveries.FORGET_PREVIOUS_SECRETS, { after: null, batch: 20 }),
     run(PROFILE, { user, expiresAt, chainId: 1 }),
     run(START, { ...me, expiresAt, chainId: 1 }),
     run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", caller }),

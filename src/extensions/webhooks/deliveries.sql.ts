@@ -1,8 +1,15 @@
-import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
+import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity';
+import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
+import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { Lane, Waiting } from './slots';
+import type { Webhook } from './webhook.entity';
 import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
+/** Seconds from a challenge to the next one. After the third there is none, until the owner asks for it. */
+export const CHALLENGE_WAITS = [30, 300, 0];
+/** Events with smaller ids were committed before. */
+const PRESENT = `lpad(to_hex(${END_OF_OUTBOX}::text::bigint), 12, '0')`;
 const JITTER = '(0.75 + random() / 2)';
 /** So many rounds in a row that fail pause a webhook. */
 const PAUSED_AFTER = 5;
@@ -10,9 +17,25 @@ const DISABLED_AFTER = `interval '3 days'`;
 /** Waits of the whole webhook from the second failure on: the first one in seconds, doubled each time up to an hour. */
 const WAIT = `least(3600, 10 * 2 ^ least(20, n.failures - 2)) * ${JITTER}`;
 
-/** All secrets of a webhook that sign now, the newest first. */
-export const SIGNING_SECRETS = `array_remove(
-  ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL)`;
+/**
+ * Columns of a webhook whose URL is new, or that is to send again after it was DISABLED: nothing but the challenge is
+ * sent until the server has answered it. For INSERT and UPDATE; call `OutboxPoller.hurry` afterwards.
+ */
+export const CHALLENGED = {
+  status: 'UNVERIFIED',
+  challengeTries: 0,
+  challengeAskedAt: () => 'now()',
+  retryAt: () => `'-infinity'`,
+  takenUntil: () => `'-infinity'`,
+  failures: 0,
+  failingSince: null,
+  lastError: null,
+  isSlow: false,
+} as const satisfies QueryDeepPartialEntity<Webhook>;
+
+/** Whether the owner may ask for the challenge: once a minute, while nothing else is sent. */
+export const MAY_BE_CHALLENGED = `status IN ('UNVERIFIED', 'DISABLED')
+  AND challenge_asked_at <= now() - interval '1 minute'`;
 
 export interface DueWebhook extends Waiting {
   id: string;
@@ -46,7 +69,7 @@ export interface ClaimedDelivery {
   url: string;
   /** All that sign now, the newest first. */
   secrets: string[];
-  topic: DeliveryTopic;
+  topic: DeliveryTopic | 'challenge';
   eventId: string;
   createdAt: Date;
   /** The event; null if the delivery is all there is. */
@@ -54,8 +77,9 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Takes webhooks that are due, and of each as many deliveries as `most` says. No other process takes the webhooks before
- * they are finished or the lease ends.
+ * Takes webhooks that are due, and of each as many deliveries as `most` says, or the challenge. No other process takes the
+ * webhooks before they are finished or the lease ends. The next challenge is due from here on, so a process that is killed
+ * takes just one with it.
  */
 export const CLAIM_DELIVERIES = statement<
   { webhooks: string[]; most: number[]; leaseSeconds: number },
@@ -65,9 +89,11 @@ export const CLAIM_DELIVERIES = statement<
   { webhooks: 'uuid[]', most: 'integer[]', leaseSeconds: 'float8' },
   `
     WITH asked AS MATERIALIZED (
-      SELECT w.id, w.url, ${SIGNING_SECRETS} AS secrets, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
+      SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
+        array_remove(ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets,
+        CASE WHEN w.status = 'UNVERIFIED' THEN 0 WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
       FROM unnest(:webhooks, :most) a (id, most) JOIN webhooks w ON w.id = a.id
-      WHERE w.due_at <= now() AND w.status IN ('ACTIVE', 'PAUSED') FOR NO KEY UPDATE OF w SKIP LOCKED
+      WHERE w.due_at <= now() AND w.status <> 'DISABLED' FOR NO KEY UPDATE OF w SKIP LOCKED
     ), due AS MATERIALIZED (
       SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a
       CROSS JOIN LATERAL (
@@ -77,13 +103,20 @@ export const CLAIM_DELIVERIES = statement<
     ), taken AS (
       UPDATE webhooks SET taken_until = now() + make_interval(secs => :leaseSeconds)
       WHERE id IN (SELECT webhook FROM due)
+    ), challenged AS (
+      UPDATE webhooks SET challenge_tries = challenge_tries + 1,
+        retry_at = now() + make_interval(secs => (ARRAY[${CHALLENGE_WAITS.join()}])[challenge_tries + 1])
+      WHERE id IN (SELECT id FROM asked WHERE is_challenged)
+    ), claimed AS (
+      UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
+        next_attempt_at = now() + make_interval(secs => :leaseSeconds)
+      FROM due WHERE d.id = due.id
+      RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
+        (SELECT body FROM webhook_events WHERE id = d.event_id)
     )
-    UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
-      next_attempt_at = now() + make_interval(secs => :leaseSeconds)
-    FROM due WHERE d.id = due.id
-    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, d.topic,
-      d.event_id AS "eventId", d.created_at AS "createdAt",
-      (SELECT body FROM webhook_events WHERE id = d.event_id) AS event`,
+    SELECT id, webhook_id AS webhook, attempts AS attempt, url, secrets, topic, event_id AS "eventId",
+      created_at AS "createdAt", body AS event FROM claimed
+    UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, 'challenge', '', now(), NULL FROM asked WHERE is_challenged`,
 );
 
 interface Round {
@@ -95,10 +128,8 @@ interface Round {
   retryAfter: number | null;
   /** Seconds after each attempt that failed until the next. */
   waits: number[];
-  ids: string[];
-  attempts: number[];
-  statuses: (number | null)[];
-  errors: (string | null)[];
+  /** JSON of deliveries with their `id`, `attempt`, `status` and `error`. */
+  outcomes: string;
 }
 
 /**
@@ -114,21 +145,18 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
     slow: 'boolean',
     retryAfter: 'float8',
     waits: 'integer[]',
-    ids: 'uuid[]',
-    attempts: 'integer[]',
-    statuses: 'integer[]',
-    errors: 'text[]',
+    outcomes: 'jsonb',
   },
   `
     WITH finished AS (
       UPDATE webhook_deliveries d SET last_status = r.status, last_error = r.error,
         tries = d.tries + CASE WHEN r.error IS NULL THEN 0 ELSE 1 END,
         status = CASE WHEN r.error IS NULL THEN 'DELIVERED'
-          WHEN d.topic = 'test' OR d.tries >= cardinality(:waits) THEN 'FAILED' ELSE 'PENDING' END,
+          WHEN d.status = 'FAILED' OR d.topic = 'test' OR d.tries >= cardinality(:waits) THEN 'FAILED' ELSE 'PENDING' END,
         delivered_at = CASE WHEN r.error IS NULL THEN now() END,
         next_attempt_at = now() + make_interval(secs => coalesce((:waits)[d.tries + 1], 0) * ${JITTER})
-      FROM unnest(:ids, :attempts, :statuses, :errors) AS r (id, attempt, status, error)
-      WHERE d.id = r.id AND d.attempts = r.attempt AND d.status = 'PENDING'
+      FROM jsonb_to_recordset(:outcomes) AS r (id uuid, attempt integer, status integer, error text)
+      WHERE d.id = r.id AND d.attempts = r.attempt AND d.status <> 'DELIVERED'
       RETURNING r.status, r.error
     ), round AS (
       SELECT bool_and(error IS NULL) AS delivered, bool_and(error IS NOT NULL) AS failed, min(error) AS error,
@@ -150,22 +178,20 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
     RETURNING w.status`,
 );
 
-/** Some of the deliveries that wait for DISABLED webhooks become FAILED. */
-export const FAIL_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(
-  'fail_webhook_deliveries',
-  { after: 'text', batch: 'integer' },
+/** Events come from now on, if the server has answered and the URL is still the same. */
+export const FINISH_CHALLENGE = statement<
+  { webhook: string; url: string; error: string | null },
+  { status: string }
+>(
+  'finish_webhook_challenge',
+  { webhook: 'uuid', url: 'text', error: 'text' },
   `
-    WITH failed AS (
-      UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
-      WHERE id = ANY (ARRAY(
-        SELECT d.id FROM webhooks w
-        CROSS JOIN LATERAL (
-          SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
-          LIMIT :batch FOR UPDATE SKIP LOCKED) d
-        WHERE w.lane = 'slow' AND w.due_at <= now() AND w.status = 'DISABLED' LIMIT :batch))
-      RETURNING id
-    )
-    SELECT count(*)::int AS removed, :after AS reached FROM failed`,
+    UPDATE webhooks SET last_error = :error,
+      status = CASE WHEN :error IS NULL THEN 'ACTIVE' ELSE status END,
+      retry_at = CASE WHEN :error IS NULL THEN '-infinity' ELSE retry_at END,
+      first_event = CASE WHEN :error IS NULL THEN ${PRESENT} ELSE first_event END
+    WHERE id = :webhook AND url = :url AND status = 'UNVERIFIED'
+    RETURNING status`,
 );
 
 export const REMOVE_OLD_DELIVERIES = removeExpired(
@@ -178,18 +204,4 @@ export const REMOVE_OLD_WEBHOOK_EVENTS = removeExpired(
   'webhook_events',
   'created_at',
   `now() - interval '8 days'`,
-);
-
-/** After the overlap of a rotation. Nothing depends on the moment: from then on only the newer secret signs. */
-export const FORGET_PREVIOUS_SECRETS = statement<ExpiryParameters, ExpiryResult>(
-  'forget_previous_webhook_secrets',
-  { after: 'text', batch: 'integer' },
-  `
-    WITH forgotten AS (
-      UPDATE webhooks SET previous_secret = NULL, previous_secret_until = NULL WHERE id = ANY (ARRAY(
-        SELECT id FROM webhooks WHERE previous_secret_until <= now()
-        ORDER BY previous_secret_until LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED))
-      RETURNING id
-    )
-    SELECT count(*)::int AS removed, :after AS reached FROM forgotten`,
 );

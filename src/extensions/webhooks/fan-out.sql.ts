@@ -1,10 +1,10 @@
 import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { RELOAD } from '#ledger/outbox/ledger-event';
-import { readersOfPool } from '#extensions/events/readers.sql';
+import { type Audience, readersOfPool } from '#extensions/events/readers.sql';
 
 /** Of the events that are for everyone. Those of a pool have its id. */
-export const EVERYONE = 'all';
+const EVERYONE = 'all';
 
 /** So many deliveries of a webhook may be pending. When half of them are left, the trigger lets events come again. */
 export const MOST_PENDING = 1000;
@@ -38,16 +38,13 @@ const LAST_OF_CROWD = `
  */
 const DELIVER = `
   wanted AS MATERIALIZED (
-    SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+    SELECT s.event, s.topic, w.id AS webhook, w.pending FROM seen s JOIN webhooks w ON w.id = s.webhook
     WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
       AND (w.topics IS NULL OR s.topic = '${RELOAD}' OR s.topic = ANY(w.topics))
-  ), locked AS MATERIALIZED (
-    SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
-    WHERE w.status IN ('ACTIVE', 'PAUSED')
-    ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+    ORDER BY w.id, s.event FOR NO KEY UPDATE OF w
   ), counted AS MATERIALIZED (
     SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= ${MOST_PENDING} AS has_room
-    FROM locked WHERE NOT is_full
+    FROM wanted
   ), added AS (
     INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
     SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
@@ -61,44 +58,28 @@ const DELIVER = `
     WHERE w.id = o.webhook
   )`;
 
-interface FanOut {
-  ids: string[];
-  topics: string[];
-  bodies: string[];
-  /** Who may read each: everyone, the readers of a pool, an account. */
-  areForAll: boolean[];
-  pools: (string | null)[];
-  accounts: (string | null)[];
-  /** Webhooks of each event beside those of its account. */
-  each: number;
-}
+/** An event as it is sent, and who may read it. */
+export type FannedOut = { id: string; topic: string; body: string } & Audience;
 
 /**
  * Creates a delivery of each event for each webhook that wants it and whose owner may read it: those of its account,
  * and `each` others. What has more goes on in `webhook_crowds`.
+ * @param events JSON of FannedOut[]
  */
-export const FAN_OUT = statement<FanOut, { crowds: number }>(
+export const FAN_OUT = statement<{ events: string; each: number }, { crowds: number }>(
   'fan_out_to_webhooks',
-  {
-    ids: 'text[]',
-    topics: 'text[]',
-    bodies: 'text[]',
-    areForAll: 'boolean[]',
-    pools: 'uuid[]',
-    accounts: 'text[]',
-    each: 'integer',
-  },
+  { events: 'jsonb', each: 'integer' },
   `
     WITH start AS MATERIALIZED (
       SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
     ), events AS MATERIALIZED (
       SELECT e.*, s.address, s.webhook FROM start s
-      CROSS JOIN unnest(:ids, :topics, :bodies, :areForAll, :pools, :accounts)
-        AS e (id, topic, body, is_for_all, pool, account)
+      CROSS JOIN jsonb_to_recordset(:events)
+        AS e (id text, topic text, body text, "isForAll" boolean, pool uuid, account text)
       WHERE EXISTS (SELECT FROM webhooks)
     ), crowd AS MATERIALIZED (
       SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
-      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', ':each')}) w
+      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e."isForAll"' }, 'e.', ':each')}) w
     ), seen AS (
       SELECT event, topic, webhook FROM crowd
       UNION SELECT e.id, e.topic, w.id FROM events e
@@ -117,41 +98,22 @@ export const FAN_OUT = statement<FanOut, { crowds: number }>(
     SELECT count(*)::integer AS crowds FROM crowds`,
 );
 
-/** First events of the next subjects that have crowds, as many of each, so that a single subject gets on as fast. */
-export const NEXT_CROWDS = statement<{ after: string; most: number }, { subject: string; event: string }>(
-  'next_webhook_crowds',
-  { after: 'text', most: 'integer' },
-  `
-    WITH RECURSIVE heads AS (
-      (SELECT subject, event_id, 1 AS n FROM webhook_crowds WHERE subject > :after ORDER BY subject, event_id LIMIT 1)
-      UNION ALL
-      SELECT c.subject, c.event_id, h.n + 1 FROM heads h
-      CROSS JOIN LATERAL (
-        SELECT subject, event_id FROM webhook_crowds WHERE subject > h.subject ORDER BY subject, event_id LIMIT 1) c
-      WHERE h.n < :most
-    )
-    SELECT h.subject, c.event_id AS event FROM heads h
-    CROSS JOIN LATERAL (
-      SELECT event_id FROM webhook_crowds WHERE subject = h.subject
-      ORDER BY event_id LIMIT :most / (SELECT count(*) FROM heads)) c
-    ORDER BY h.n, c.event_id`,
-);
-
 /**
- * Goes on with these events, from where each has come to, together by at most `most` webhooks. Leaves out what another
- * process is at.
+ * Goes on with the first events of the subject behind `after`, from where each has come to, together by at most `most`
+ * webhooks. Leaves out what another process is at. No row: there is no such subject.
  */
 export const FAN_OUT_TO_CROWDS = statement<
-  { subjects: string[]; events: string[]; most: number },
-  { taken: number }
+  { after: string; events: number; most: number },
+  { subject: string; taken: number }
 >(
   'fan_out_to_crowds',
-  { subjects: 'text[]', events: 'text[]', most: 'integer' },
+  { after: 'text', events: 'integer', most: 'integer' },
   `
-    WITH taken AS MATERIALIZED (
-      SELECT c.* FROM webhook_crowds c
-      JOIN unnest(:subjects, :events) AS a (subject, event) ON c.subject = a.subject AND c.event_id = a.event
-      FOR UPDATE OF c SKIP LOCKED
+    WITH next AS MATERIALIZED (
+      SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1
+    ), taken AS MATERIALIZED (
+      SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
+      ORDER BY event_id LIMIT :events FOR UPDATE SKIP LOCKED
     ), share AS MATERIALIZED (
       SELECT greatest(1, :most / greatest(1, count(*))) AS most FROM taken
     ), crowd AS MATERIALIZED (
@@ -171,7 +133,7 @@ export const FAN_OUT_TO_CROWDS = statement<
       DELETE FROM webhook_crowds c USING last
       WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
     )
-    SELECT count(*)::integer AS taken FROM taken`,
+    SELECT subject, (SELECT count(*)::integer FROM taken) AS taken FROM next`,
 );
 
 /** Bodies are kept for longer, so that all that is made of them has one. */

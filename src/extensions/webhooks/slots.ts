@@ -15,9 +15,11 @@ interface Shares {
 
 export const SHARES: Record<Lane, Shares> = {
   quick: { all: 40, webhook: 4, user: 8, host: 8 },
-  challenge: { all: 8, webhook: 1, user: 2, host: 2 },
+  // An unanswered one occupies the shares of its user and host for a minute.
+  challenge: { all: 16, webhook: 1, user: 10, host: 10 },
   slow: { all: 16, webhook: 1, user: 2, host: 2 },
 };
+const UNANSWERED_MS = 60_000;
 
 /** A webhook that is due. */
 export interface Waiting {
@@ -34,9 +36,6 @@ export interface Turn<W extends Waiting> {
   slots: number;
 }
 
-/** Unanswered challenges that are sent for one user, or to one host, in a minute at most. */
-const CHALLENGES_A_MINUTE = 10;
-const MINUTE_MS = 60_000;
 /** Turns that are remembered. */
 const MOST_REMEMBERED = 20_000;
 
@@ -48,21 +47,12 @@ const MOST_REMEMBERED = 20_000;
 export class Slots {
   /** By lane, and by user and host in it. */
   private readonly used = new Map<string, number>();
-  /** The same for challenges of this minute that were not answered. */
-  private readonly unanswered = new Map<string, number>();
-  private minuteEnds = -Infinity;
   /** When the last turn of a user in a lane or at a host began, oldest first. */
   private readonly turns = new Map<string, number>();
 
   /** Lanes, users and hosts without free slots. Their webhooks are to be left out of `due`. */
   full(): string[] {
-    const now = performance.now();
-    if (now >= this.minuteEnds) {
-      this.unanswered.clear();
-      this.minuteEnds = now + MINUTE_MS;
-    }
-    const known = new Set([...this.used.keys(), ...this.unanswered.keys()]);
-    return [...known].filter((key) => this.room(key) <= 0);
+    return [...this.used.keys()].filter((key) => this.room(key) <= 0);
   }
 
   /** Gives slots to due webhooks. `began` and `giveBack` follow. */
@@ -103,13 +93,11 @@ export class Slots {
     }
   }
 
-  giveBack(webhook: Waiting, slots: number): void {
-    for (const key of keysOf(webhook)) add(this.used, key, -slots);
-  }
-
-  /** Records that a challenge was answered, so that it does not count. */
-  answered(webhook: Waiting): void {
-    for (const key of [userOf(webhook), hostOf(webhook)]) add(this.unanswered, key, -1);
+  giveBack(webhook: Waiting, slots: number, isUnanswered = false): void {
+    this.add(laneOf(webhook), -slots);
+    const rest = (): void => [userOf(webhook), hostOf(webhook)].forEach((key) => this.add(key, -slots));
+    if (isUnanswered) setTimeout(rest, UNANSWERED_MS).unref();
+    else rest();
   }
 
   /** As many webhooks of each host as it has free slots. */
@@ -132,30 +120,25 @@ export class Slots {
   }
 
   private take(webhook: Waiting): boolean {
-    const keys = keysOf(webhook);
+    const keys = [laneOf(webhook), userOf(webhook), hostOf(webhook)];
     if (keys.some((key) => this.room(key) <= 0)) return false;
-    for (const key of keys) add(this.used, key, 1);
-    if (webhook.lane === 'challenge')
-      for (const key of [userOf(webhook), hostOf(webhook)]) add(this.unanswered, key, 1);
+    for (const key of keys) this.add(key, 1);
     return true;
   }
 
-  /** Free slots, none if no further challenge may be sent in this minute. */
+  /** Free slots. */
   private room(key: string): number {
     const [lane, what = 'all'] = key.split(' ', 2) as [Lane, keyof Shares | undefined];
-    const free = SHARES[lane][what] - (this.used.get(key) ?? 0);
-    const unanswered = this.unanswered.get(key) ?? 0;
-    return unanswered >= CHALLENGES_A_MINUTE ? 0 : free;
+    return SHARES[lane][what] - (this.used.get(key) ?? 0);
+  }
+
+  private add(key: string, by: number): void {
+    const count = (this.used.get(key) ?? 0) + by;
+    if (count > 0) this.used.set(key, count);
+    else this.used.delete(key);
   }
 }
 
 const laneOf = ({ lane }: Waiting): string => lane;
 const userOf = ({ lane, owner }: Waiting): string => `${lane} user ${owner}`;
 const hostOf = ({ lane, host }: Waiting): string => `${lane} host ${host}`;
-const keysOf = (webhook: Waiting): string[] => [laneOf(webhook), userOf(webhook), hostOf(webhook)];
-
-function add(counts: Map<string, number>, key: string, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
-}

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
+import { type LookupFunction, isIP } from 'node:net';
 import { retryAfterOf } from '#platform/http/retry-after';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
@@ -22,13 +23,6 @@ export interface Outcome {
   /** Why it was not delivered, null if it was. Never contains text from the receiver. */
   error: string | null;
   /** Seconds that the receiver asks us to wait. */
-  retryAfter?: number;
-}
-
-interface Answer {
-  status: number;
-  /** The beginning. */
-  text: string;
   retryAfter?: number;
 }
 
@@ -77,8 +71,13 @@ export class WebhookClient {
     if (problem) return { status: null, error: `address ${problem}` };
     const limits = [AbortSignal.timeout(SEND_TIMEOUT_MS), ...(stop ? [stop] : [])];
     try {
-      const answer = await this.request(new URL(url), headers, body, AbortSignal.any(limits));
-      const { status, text, retryAfter } = answer;
+      const answer = await this.send(new URL(url), headers, body, AbortSignal.any(limits));
+      const { 'retry-after': wait, date } = answer.headers;
+      const status = answer.statusCode!;
+      const retryAfter = MAY_WAIT.includes(status)
+        ? retryAfterOf(wait, date, LONGEST_WAIT_SECONDS)
+        : undefined;
+      const text = await beginningOf(answer);
       const isRedirect = status >= 300 && status < 400;
       const refused = isRedirect ? 'redirects are not followed' : `status ${status}`;
       const isAnswered = challenge === undefined || answersChallenge(text, challenge);
@@ -90,38 +89,24 @@ export class WebhookClient {
     }
   }
 
-  private request(
+  private async send(
     url: URL,
     headers: Record<string, string>,
     body: string,
     signal: AbortSignal,
-  ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const { request } = url.protocol === 'https:' ? https : http;
-      const sent = request(url, {
-        method: 'POST',
-        headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
-        lookup: this.lookup,
-        agent: false,
-        signal,
-      });
-      let failed: (error: Error) => void = reject;
-      sent.on('error', (error) => failed(error));
-      sent.on('close', () => failed(new SendFailed('connection closed')));
-      sent.on('response', (answer) => {
-        // The status counts, even if the rest of the answer fails, never comes, or is too long.
-        failed = () => undefined;
-        readBeginning(answer, (text) => {
-          const { 'retry-after': value, date } = answer.headers;
-          const status = answer.statusCode!;
-          const retryAfter = MAY_WAIT.includes(status)
-            ? retryAfterOf(value, date, LONGEST_WAIT_SECONDS)
-            : undefined;
-          resolve({ status, text, retryAfter });
-        });
-      });
-      sent.end(body);
+  ): Promise<IncomingMessage> {
+    const { request } = url.protocol === 'https:' ? https : http;
+    const sent = request(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
+      lookup: this.lookup,
+      agent: false,
+      signal,
     });
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    // Once there is an answer, its status counts, even if the rest of it fails, never comes, or is too long.
+    sent.on('error', () => undefined).end(body);
+    return (await answered)[0];
   }
 
   private readonly lookup: LookupFunction = (hostname, options, callback) => {
@@ -142,14 +127,13 @@ export class WebhookClient {
    */
   private async resolve(hostname: string): Promise<LookupAddress[]> {
     if (this.environment.WEBHOOK_ALLOW_PRIVATE) return lookup(hostname, { all: true });
-    const [ipv4, ipv6] = await Promise.allSettled([
+    const found = await Promise.allSettled([
       this.resolver.resolve4(hostname),
       this.resolver.resolve6(hostname),
     ]);
-    const addresses = [
-      ...(ipv4.status === 'fulfilled' ? ipv4.value : []).map((address) => ({ address, family: 4 })),
-      ...(ipv6.status === 'fulfilled' ? ipv6.value : []).map((address) => ({ address, family: 6 })),
-    ];
+    const addresses = found
+      .flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+      .map((address) => ({ address, family: isIP(address) }));
     if (addresses.length === 0) throw new SendFailed('name not resolved');
     if (!addresses.every(({ address }) => isPublicAddress(address)))
       throw new SendFailed('name leads to a private address');
@@ -157,16 +141,17 @@ export class WebhookClient {
   }
 }
 
-function readBeginning(answer: IncomingMessage, done: (text: string) => void): void {
+async function beginningOf(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
-  let bytes = 0;
-  const end = (): void => done(Buffer.concat(chunks).toString());
-  answer.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES) answer.destroy();
-  });
-  answer.on('error', end).on('close', end);
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      if (Buffer.concat(chunks).length > ANSWER_BYTES) break;
+    }
+  } catch {
+    // What has come is the answer.
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /**

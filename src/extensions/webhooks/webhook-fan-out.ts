@@ -7,14 +7,13 @@ import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#extensions/events/readers.sql';
-import { FAN_OUT, FAN_OUT_TO_CROWDS, NEXT_CROWDS } from './fan-out.sql';
+import { FAN_OUT, FAN_OUT_TO_CROWDS, type FannedOut } from './fan-out.sql';
 
 /** Events of one statement, and the webhooks of each beside those of its account, of which a user has ten at most. */
 const EVENTS = 100;
 const EACH = 10;
-/** Events of crowds that one statement serves, of as many subjects as there are, and the webhooks that they share. */
-const CROWDS = 10;
-const WEBHOOKS = 2000;
+/** Events of a subject that one statement for crowds serves, and the webhooks that they share. */
+const CROWD = { events: 10, most: 2000 };
 /** How often a process looks for crowds that another one has left, and how long it waits after a failure. */
 const LOOK_MS = 5000;
 const FAILED_MS = 1000;
@@ -37,8 +36,6 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   );
   /** The subject that was served last. */
   private after = '';
-  /** Events of a statement for crowds, halved by failures. */
-  private most = CROWDS;
 
   constructor(
     private readonly database: Database,
@@ -55,45 +52,29 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
 
   @OnLedgerEvents(TOPICS, { consumer: 'webhooks', most: EVENTS, setsAside: true })
   async onEvents(events: LedgerEvent[]): Promise<void> {
-    const audiences = events.map(audienceOf);
     const made = await this.database.write(FAN_OUT, {
-      ids: events.map(({ id }) => id),
-      topics: events.map(({ topic }) => topic),
-      bodies: events.map((event) => JSON.stringify(event)),
-      areForAll: audiences.map(({ isForAll }) => isForAll),
-      pools: audiences.map(({ pool }) => pool),
-      accounts: audiences.map(({ account }) => account),
+      events: JSON.stringify(
+        events.map((event): FannedOut => {
+          const { id, topic } = event;
+          return { id, topic, body: JSON.stringify(event), ...audienceOf(event) };
+        }),
+      ),
       each: EACH,
     });
     if (made!.crowds > 0) this.loop.hurry();
     this.poller.hurry();
   }
 
+  /** Until a round through all subjects finds nothing that no other process is at. */
   private async serveCrowds(): Promise<void> {
+    let taken = 0;
     while (!this.loop.signal.aborted) {
-      const { after, most } = this;
-      const heads = await this.database.readAll(NEXT_CROWDS, { after, most });
-      // Stored first, so that others have their turn if this one fails.
-      const isRound = new Set(heads.map(({ subject }) => subject)).size < most;
-      this.after = isRound ? '' : heads.at(-1)!.subject;
-      const taken = heads.length > 0 ? await this.take(heads) : 0;
-      if (taken === 0 && after === '' && isRound) return;
-      this.poller.hurry();
-    }
-  }
-
-  private async take(heads: { subject: string; event: string }[]): Promise<number> {
-    const subjects = heads.map(({ subject }) => subject);
-    const events = heads.map(({ event }) => event);
-    const most = Math.ceil((WEBHOOKS * this.most) / CROWDS);
-    try {
-      const done = await this.database.write(FAN_OUT_TO_CROWDS, { subjects, events, most });
-      this.most = Math.min(CROWDS, 2 * this.most);
-      return done!.taken;
-    } catch (error) {
-      this.most = Math.ceil(this.most / 2);
-      if (events.length === 1) this.logger.error(`bulk fan-out of event ${events[0]} failed`, error);
-      throw error;
+      const served = await this.database.write(FAN_OUT_TO_CROWDS, { after: this.after, ...CROWD });
+      this.after = served?.subject ?? '';
+      taken += served?.taken ?? 0;
+      if (served) this.poller.hurry();
+      else if (taken === 0) return;
+      else taken = 0;
     }
   }
 }

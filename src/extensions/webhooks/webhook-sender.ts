@@ -2,22 +2,21 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { randomBytes } from 'node:crypto';
 import type { Counter } from 'prom-client';
-import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { WebhooksSettings } from './webhooks.settings';
 import { signatureHeaders } from './signature';
-import { LANES, Slots, type Turn } from './slots';
+import { LANES, Slots } from './slots';
 import { type Message, SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
-import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
 import {
   CLAIM_DELIVERIES,
   type ClaimedDelivery,
   DUE_WEBHOOKS,
   type DueWebhook,
+  FINISH_CHALLENGE,
   FINISH_DELIVERIES,
 } from './deliveries.sql';
-import { type DeliveryTopic, NOTICES } from './webhooks.dto';
+import { NOTICES } from './webhooks.dto';
 
 /** Webhooks of a lane that a look reads. */
 const LOOKED_AT = 5000;
@@ -73,55 +72,33 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const turns = this.slots.share(due);
     const took = performance.now() - began;
     if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);
-    // At once, as nothing else returns the slots.
-    const challenges = turns.filter(({ webhook }) => webhook.lane === 'challenge');
-    const others = turns.filter(({ webhook }) => webhook.lane !== 'challenge');
-    const most = others.map(({ slots }) => slots);
-    await Promise.all([
-      this.serve(
-        challenges,
-        (webhooks) => this.database.writeAll(CLAIM_CHALLENGES, { webhooks }),
-        ([challenge], webhook) => this.challenge(webhook, challenge),
-      ),
-      this.serve(
-        others,
-        (webhooks) =>
-          this.database.writeAll(CLAIM_DELIVERIES, { webhooks, most, leaseSeconds: LEASE_SECONDS }),
-        (deliveries) => this.deliver(deliveries),
-      ),
-    ]);
-  }
-
-  /**
-   * Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. Slots
-   * that nothing is sent with are free again, whatever fails.
-   */
-  private async serve<Claimed extends { webhook: string }>(
-    turns: Turn<DueWebhook>[],
-    claim: (webhooks: string[]) => Promise<Claimed[]>,
-    send: (claimed: Claimed[], webhook: DueWebhook) => Promise<void>,
-  ): Promise<void> {
     if (turns.length === 0) return;
-    let claimed: Claimed[] = [];
+    let claimed: ClaimedDelivery[] = [];
     try {
-      claimed = await claim(turns.map(({ webhook }) => webhook.id));
+      claimed = await this.database.writeAll(CLAIM_DELIVERIES, {
+        webhooks: turns.map(({ webhook }) => webhook.id),
+        most: turns.map(({ slots }) => slots),
+        leaseSeconds: LEASE_SECONDS,
+      });
     } finally {
+      // What another process has taken is left to it. Slots that nothing is sent with are free again, whatever fails.
       for (const { webhook, slots } of turns) {
         const own = claimed.filter((each) => each.webhook === webhook.id);
         this.slots.giveBack(webhook, slots - own.length);
-        if (own.length === 0) continue;
-        this.slots.began(webhook, webhook.now);
-        this.start(webhook, own.length, send(own, webhook));
+        if (own.length > 0) this.start(webhook, own);
       }
     }
   }
 
-  private start(webhook: DueWebhook, slots: number, sending: Promise<void>): void {
-    const work = sending
+  /** Sends in the background. */
+  private start(webhook: DueWebhook, claimed: ClaimedDelivery[]): void {
+    this.slots.began(webhook, webhook.now);
+    const isChallenge = claimed[0].topic === 'challenge';
+    const work = (isChallenge ? this.challenge(claimed[0]) : this.deliver(claimed))
       .catch((error: Error) => this.logger.warn(`an attempt was not recorded: ${error.message}`))
-      .finally(() => {
+      .then((isAnswered) => {
         this.running.delete(work);
-        this.slots.giveBack(webhook, slots);
+        this.slots.giveBack(webhook, claimed.length, isChallenge && !isAnswered);
         this.poller.hurry();
       });
     this.running.add(work);
@@ -131,7 +108,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const began = performance.now();
     const outcomes = await Promise.all(
       deliveries.map(async (delivery) => {
-        const message = messageOf(delivery, delivery.id, bodyOf(delivery));
+        const message = messageOf(delivery, bodyOf(delivery));
         return { ...delivery, ...(await this.client.post(message, this.stop.signal)) };
       }),
     );
@@ -140,34 +117,29 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const known = outcomes.filter(({ error }) => error === null || !this.stop.signal.aborted);
     if (known.length === 0) return;
     for (const { error } of known) this.attempts.inc({ outcome: error === null ? 'delivered' : 'failed' });
-    const asked = known.flatMap(({ retryAfter }) => retryAfter ?? []);
     await this.database.write(FINISH_DELIVERIES, {
       webhook: known[0].webhook,
       url: known[0].url,
       slow,
-      retryAfter: asked.length > 0 ? Math.max(...asked) : null,
+      retryAfter: Math.max(...known.map(({ retryAfter = 0 }) => retryAfter)) || null,
       waits: this.environment.WEBHOOK_RETRY_SECONDS,
-      ids: known.map(({ id }) => id),
-      attempts: known.map(({ attempt }) => attempt),
-      statuses: known.map(({ status }) => status),
-      errors: known.map(({ error }) => error),
+      outcomes: JSON.stringify(
+        known.map(({ id, attempt, status, error }) => ({ id, attempt, status, error })),
+      ),
     });
   }
 
-  private async challenge(asked: DueWebhook, claimed: ClaimedChallenge): Promise<void> {
-    const { webhook, url } = claimed;
+  /** @returns whether the server has answered */
+  private async challenge({ id, webhook, url, secrets }: ClaimedDelivery): Promise<boolean> {
     const challenge = randomBytes(32).toString('base64url');
-    const id = uuidv7();
-    const message = messageOf(claimed, id, challengeOf(id, challenge));
+    const message = messageOf({ id, url, secrets }, challengeOf(id, challenge));
     const { error } = await this.client.post(message, this.stop.signal, challenge);
-    if (error !== null && this.stop.signal.aborted) return;
+    if (error !== null && this.stop.signal.aborted) return false;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
-    if (error === null) this.slots.answered(asked);
     await this.database.write(FINISH_CHALLENGE, { webhook, url, error });
+    return error === null;
   }
 }
-
-const isNotice = (topic: DeliveryTopic): boolean => (NOTICES as readonly string[]).includes(topic);
 
 /**
  * The event as it was stored. A notice is nothing but its delivery: `reload` has the id of the first event that was left
@@ -179,7 +151,7 @@ export const bodyOf = ({
   eventId,
   createdAt,
 }: Pick<ClaimedDelivery, 'event' | 'topic' | 'eventId' | 'createdAt'>): string =>
-  isNotice(topic) || event === null
+  (NOTICES as readonly string[]).includes(topic) || event === null
     ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
     : event;
 
@@ -188,8 +160,7 @@ export const challengeOf = (id: string, challenge: string): string =>
   JSON.stringify({ id, topic: 'challenge', occurredAt: new Date().toISOString(), challenge });
 
 const messageOf = (
-  { url, secrets }: { url: string; secrets: string[] },
-  id: string,
+  { id, url, secrets }: Pick<ClaimedDelivery, 'id' | 'url' | 'secrets'>,
   body: string,
 ): Message => ({
   url,

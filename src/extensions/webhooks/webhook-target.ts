@@ -34,24 +34,19 @@ export function problemOf(text: string, environment: WebhooksSettings): string |
 /**
  * A URL that a user names, in one form: as it is requested, without its fragment. What was stored before is only held
  * against `problemOf`.
- * @returns a text if it is refused: why
+ * @throws ApiError 400
  */
-export function targetOf(text: string, environment: WebhooksSettings): Target | string {
+export function targetOf(text: string, environment: WebhooksSettings): Target {
+  const refused = (message: string): Error => validationFailed({ field: 'url', message });
   const problem = problemOf(text, environment);
-  if (problem !== undefined) return problem;
+  if (problem !== undefined) throw refused(problem);
   const url = new URL(text);
   url.hash = '';
   // The network policy in deploy/ lets nothing else out.
-  if (environment.NODE_ENV === 'production' && url.port !== '') return 'must be at port 443';
+  if (environment.NODE_ENV === 'production' && url.port !== '') throw refused('must be at port 443');
   const host = hostOf(url).replace(/\.$/, '');
-  if (host.split('.').includes('')) return 'must name a host';
-  if (url.href.length > MAX_LENGTH) return `must not be longer than ${MAX_LENGTH} characters when encoded`;
+  if (host.split('.').includes('')) throw refused('must name a host');
+  if (url.href.length > MAX_LENGTH)
+    throw refused(`must not be longer than ${MAX_LENGTH} characters when encoded`);
   return { url: url.href, host };
-}
-
-/** The same for the field `url` of a request. @throws ApiError 400 */
-export function requireTarget(url: string, environment: WebhooksSettings): Target {
-  const target = targetOf(url, environment);
-  if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
-  return target;
 }

@@ -7,12 +7,7 @@ import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { WebhookClient } from './webhook-client';
-import {
-  FAIL_DELIVERIES,
-  FORGET_PREVIOUS_SECRETS,
-  REMOVE_OLD_DELIVERIES,
-  REMOVE_OLD_WEBHOOK_EVENTS,
-} from './deliveries.sql';
+import { REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
 import { REMOVE_OLD_CROWDS } from './fan-out.sql';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
@@ -30,10 +25,8 @@ import { WebhooksService } from './webhooks.service';
     WebhookSender,
     WebhooksService,
     expiring('webhook_deliveries', REMOVE_OLD_DELIVERIES),
-    expiring('webhook_deliveries_disabled', FAIL_DELIVERIES, { batch: 300 }),
     expiring('webhook_crowds', REMOVE_OLD_CROWDS),
     expiring('webhook_events', REMOVE_OLD_WEBHOOK_EVENTS),
-    expiring('webhook_secrets', FORGET_PREVIOUS_SECRETS),
     makeCounterProvider({
       name: 'webhook_attempts_total',
       help: 'Attempts to send to webhooks, by outcome: delivered or failed, and of challenges verified or unverified',

@@ -11,8 +11,8 @@ import { Sessions } from '#features/access/sessions';
 import { User } from '#features/access/user.entity';
 import { WebhooksSettings } from './webhooks.settings';
 import { newSecret } from './signature';
-import { requireTarget } from './webhook-target';
-import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
+import { targetOf } from './webhook-target';
+import { CHALLENGED, MAY_BE_CHALLENGED } from './deliveries.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -106,7 +106,7 @@ export class WebhooksService {
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
   async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
     const { userId, address } = session;
-    const target = requireTarget(url, this.environment);
+    const target = targetOf(url, this.environment);
     const [id, secret] = [uuidv7(), newSecret()];
     const created = await this.transactions.write(async (manager) => {
       await lockUser(manager, session);
@@ -139,7 +139,7 @@ export class WebhooksService {
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 404 */
   async update(session: Session, text: string, request: UpdateWebhookRequest): Promise<WebhookItem> {
-    const target = request.url == null ? undefined : requireTarget(request.url, this.environment);
+    const target = request.url == null ? undefined : targetOf(request.url, this.environment);
     const item = await this.change(session, text, async (webhook, manager) => {
       const { id, status } = webhook;
       const isMoved = target !== undefined && target.url !== webhook.url;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
-import { FINISH_CHALLENGE } from '#extensions/webhooks/challenges.sql';
+import { FINISH_CHALLENGE } from '#extensions/webhooks/deliveries.sql';
 import { type Response, type SignedIn, type TestApp, until } from '../app';
 import { Receiver } from './receiver';
 

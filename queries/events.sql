@@ -1,10 +1,10 @@
 -- Named statements of events. Written by `npm run generate`.
 
 -- src/extensions/events/events.sql.ts
--- $1 digest text, $2 session jsonb, $3 seconds float8
+-- $1 digest text, $2 session jsonb
 PREPARE issue_event_ticket AS
 INSERT INTO event_tickets (digest, session, expires_at)
-VALUES (($1::text), ($2::jsonb), now() + make_interval(secs => ($3::float8))) RETURNING iso(expires_at) AS "expiresAt";
+VALUES (($1::text), ($2::jsonb), now() + interval '30 seconds') RETURNING iso(expires_at) AS "expiresAt";
 
 -- src/extensions/events/events.sql.ts
 -- $1 xid text, $2 position bigint, $3 item integer, $4 most integer

@@ -25,12 +25,12 @@ PREPARE end_holding_readers AS
 SELECT end_holding_readers() AS removed, ($1::text) AS reached, ($2::integer) IS NULL AS more;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 holder uuid, $2 seconds float8, $3 name text
+-- $1 holder uuid, $2 name text
 PREPARE hold_outbox_consumer AS
-UPDATE outbox_consumers SET holder = ($1::uuid), held_until = now() + make_interval(secs => ($2::float8))
-WHERE name = ($3::text) AND held_until <= now() AND retry_at <= now()
+UPDATE outbox_consumers SET holder = ($1::uuid), held_until = now() + make_interval(secs => 15)
+WHERE name = ($2::text) AND held_until <= now() AND retry_at <= now()
 RETURNING xid::text, position::text, item, failures,
-  coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ($3::text) AND s.again) AS "askedAgain",
+  coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ($2::text) AND s.again) AS "askedAgain",
   (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed;
 
 -- src/ledger/outbox/outbox.sql.ts
@@ -53,14 +53,14 @@ UPDATE outbox_set_aside SET again = false, error = ($3::text)
 WHERE consumer = ($1::text) AND event_id = ($2::text) AND ($3::text) IS NOT NULL;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 xid text, $2 position bigint, $3 item integer, $4 rows integer, $5 events integer
+-- $1 xid text, $2 position bigint, $3 item integer
 PREPARE read_outbox AS
 SELECT xid::text, position::text, count, items FROM (
   SELECT *, sum(count) OVER (ORDER BY xid, position) - count AS before FROM (
     SELECT o.* FROM outbox o WHERE (o.xid, o.position, o.count) > (($1::text)::xid8, ($2::bigint), ($3::integer)) AND o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))
-    ORDER BY o.xid, o.position LIMIT ($4::integer)
+    ORDER BY o.xid, o.position LIMIT 200
   ) next
-) next WHERE before < ($5::integer) ORDER BY next.xid, next.position;
+) next WHERE before < 1000 ORDER BY next.xid, next.position;
 
 -- src/ledger/outbox/outbox.sql.ts
 -- $1 after timestamptz, $2 batch integer

@@ -1,7 +1,7 @@
 -- Named statements of webhooks. Written by `npm run generate`.
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 webhooks uuid[], $2 most integer[], $3 leaseSeconds float8
+-- $1 webhooks uuid[], $2 most integer[]
 PREPARE claim_webhook_deliveries AS
 WITH asked AS MATERIALIZED (
   SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
@@ -16,7 +16,7 @@ WITH asked AS MATERIALIZED (
     WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
     ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
 ), taken AS (
-  UPDATE webhooks SET taken_until = now() + make_interval(secs => ($3::float8))
+  UPDATE webhooks SET taken_until = now() + interval '30 seconds'
   WHERE id IN (SELECT webhook FROM due)
 ), challenged AS (
   UPDATE webhooks SET challenge_tries = challenge_tries + 1,
@@ -24,7 +24,7 @@ WITH asked AS MATERIALIZED (
   WHERE id IN (SELECT id FROM asked WHERE is_challenged)
 ), claimed AS (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
-    next_attempt_at = now() + make_interval(secs => ($3::float8))
+    next_attempt_at = now() + interval '30 seconds'
   FROM due WHERE d.id = due.id
   RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
     (SELECT body FROM webhook_events WHERE id = d.event_id)
@@ -117,15 +117,15 @@ WITH turn AS MATERIALIZED (
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
 -- src/extensions/webhooks/fan-out.sql.ts
--- $1 after text, $2 events integer, $3 most integer
+-- $1 after text
 PREPARE fan_out_to_crowds AS
   WITH next AS MATERIALIZED (
     SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1
   ), taken AS MATERIALIZED (
     SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
-    ORDER BY event_id LIMIT ($2::integer) FOR UPDATE SKIP LOCKED
+    ORDER BY event_id LIMIT 10 FOR UPDATE SKIP LOCKED
   ), share AS MATERIALIZED (
-    SELECT greatest(1, ($3::integer) / greatest(1, count(*))) AS most FROM taken
+    SELECT 2000 / greatest(1, count(*)) AS most FROM taken
   ), crowd AS MATERIALIZED (
     SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
       SELECT *, CASE WHEN subject <> 'all' THEN subject::uuid END AS pool, subject = 'all' AS is_for_all
@@ -180,7 +180,7 @@ ORDER BY event, address DESC, webhook DESC) c ON c.event = t.event_id
   SELECT subject, (SELECT count(*)::integer FROM taken) AS taken FROM next;
 
 -- src/extensions/webhooks/fan-out.sql.ts
--- $1 events jsonb, $2 each integer
+-- $1 events jsonb
 PREPARE fan_out_to_webhooks AS
   WITH start AS MATERIALIZED (
     SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
@@ -200,10 +200,10 @@ UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHE
   CROSS JOIN LATERAL (
     SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (e.address, e.webhook)
     ORDER BY address, id OFFSET 0) w
-  ORDER BY r.address, w.id LIMIT ($2::integer))
+  ORDER BY r.address, w.id LIMIT 10)
 UNION ALL
 (SELECT address, id FROM webhooks WHERE e."isForAll" AND (address, id) > (e.address, e.webhook)
-  ORDER BY address, id LIMIT ($2::integer))) w
+  ORDER BY address, id LIMIT 10)) w
   ), seen AS (
     SELECT event, topic, webhook FROM crowd
     UNION SELECT e.id, e.topic, w.id FROM events e
@@ -233,7 +233,7 @@ wanted AS MATERIALIZED (
     SELECT coalesce(e.pool::text, 'all'), e.id, e.topic, c.address, c.webhook
     FROM (
 SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
-ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = ($2::integer)
+ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = 10
     ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
   ), bodies AS (
     INSERT INTO webhook_events (id, body) SELECT id, body FROM events

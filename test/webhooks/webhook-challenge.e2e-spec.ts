@@ -128,7 +128,7 @@ it('a process that is killed takes just one try with it, and nobody else sends t
   );
   expect(wait).toBeGreaterThanOrEqual(30);
   await app.sql(`UPDATE webhooks SET retry_at = now() + interval '1 hour' WHERE id = $1`, [id]);
-  const claim = { webhooks: [id], most: [1], leaseSeconds: 30 };
+  const claim = { webhooks: [id], most: [1] };
   expect(await app.nest.get(Database).writeAll(CLAIM_DELIVERIES, claim)).toEqual([]);
   target.answerChallenge = usual;
   await app.sql(`UPDATE webhooks SET retry_at = now() WHERE id = $1`, [id]);

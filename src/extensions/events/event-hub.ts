@@ -12,7 +12,7 @@ import {
   parseCursor,
 } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { EVENTS, READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { Sessions } from '#features/access/sessions';
 import { EventBatch, type Readers } from './event-batch';
@@ -21,15 +21,14 @@ import { OPEN_STREAM } from './events.sql';
 import { READERS_OF_POOLS, audienceOf, isKnown } from './readers.sql';
 
 const SWEEP_MS = 1000;
+/** Each stream has its own timer, so that those opened at different times are not all written to at once. */
+const PING_MS = 15_000;
 /** Interval at which an idle process checks that streams can still resume from the place of the live ones. */
 const CHECK_MS = 1000;
 /** Wait for the feed of ended sessions to answer again. */
 const FRESH_POLL_MS = 100;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
-/** How much of the outbox is read at once. */
-const ROWS = 200;
-const EVENTS = 1000;
 /** Events of all pools that are kept for streams that come back. A client that missed more gets `reload`. */
 export const MOST_MISSED = 5000;
 
@@ -98,13 +97,15 @@ export class EventHub implements OnModuleDestroy {
   add(stream: EventStream, present: string): () => void {
     const unwatch = this.sessions.watch(stream.session, (why) => stream.close(why));
     this.streams.add(stream);
-    this.timer ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
+    const pings = setInterval(() => stream.ping(), PING_MS).unref();
+    this.timer ??= setInterval(() => this.sessions.sweep(), SWEEP_MS).unref();
     this.recent ??= startingAt(present);
     this.leave ??= this.poller.add(() => this.sendNewEvents());
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
     return () => {
       unwatch();
+      clearInterval(pings);
       this.streams.delete(stream);
       if (this.streams.size === 0) this.stopFollowing();
     };
@@ -233,8 +234,7 @@ export class EventHub implements OnModuleDestroy {
   }
 
   private async read(after: string): Promise<LedgerEvent[]> {
-    const cursor = parseCursor(after)!;
-    const rows = await this.database.readAll(READ_OUTBOX, { ...cursor, rows: ROWS, events: EVENTS });
+    const rows = await this.database.readAll(READ_OUTBOX, parseCursor(after)!);
     return rows.flatMap((row) => eventsOf(row)).filter(({ id }) => id > after);
   }
 
@@ -249,11 +249,6 @@ export class EventHub implements OnModuleDestroy {
     });
     for (const { pool, addresses: those } of rows) readers.set(pool, new Set(those.split(' ')));
     return readers;
-  }
-
-  private sweep(): void {
-    this.sessions.sweep();
-    for (const stream of this.streams) stream.keepAlive(SWEEP_MS);
   }
 }
 

@@ -5,7 +5,6 @@ import type { EventBatch } from './event-batch';
 
 /** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
 export const MAX_BUFFERED = 256 * 1024;
-const PING_MS = 15_000;
 /** Clients wait a random time in this range before they reconnect, so that they do not all come at once. */
 export const RETRY_MS = { least: 1000, most: 5000 };
 
@@ -28,7 +27,6 @@ export class EventStream {
   /** Why we ended it. Otherwise the client does. */
   endReason: EndReason = 'client_left';
   private closed = false;
-  private sincePingMs = 0;
 
   /** @param cursor the stream starts after it */
   constructor(
@@ -70,20 +68,8 @@ export class EventStream {
     this.write(`${this.idLine()}event: reload\ndata: {}\n\n`);
   }
 
-  /**
-   * To call regularly: sends a comment every 15 seconds. Each stream counts for itself, so that those opened at
-   * different times are not all written to at once.
-   * @param elapsedMs since the last call
-   */
-  keepAlive(elapsedMs: number): void {
-    this.sincePingMs += elapsedMs;
-    if (this.sincePingMs < PING_MS) return;
-    this.sincePingMs = 0;
-    this.ping();
-  }
-
-  /** Includes the cursor, so that a client that gets no events does not reconnect with an old one. */
-  private ping(): void {
+  /** A comment, with the cursor, so that a client that gets no events does not reconnect with an old one. */
+  ping(): void {
     this.write(`: ping\n${this.idLine()}\n`);
   }
 

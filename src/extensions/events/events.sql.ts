@@ -4,15 +4,12 @@ import type { OutboxCursor } from '#ledger/outbox/ledger-event';
 import { END_OF_OUTBOX, PRESENT, READABLE } from '#ledger/outbox/outbox.sql';
 import type { Session } from '#features/access/current-user';
 
-export const ISSUE_TICKET = statement<
-  { digest: string; session: string; seconds: number },
-  { expiresAt: string }
->(
+export const ISSUE_TICKET = statement<{ digest: string; session: string }, { expiresAt: string }>(
   'issue_event_ticket',
-  { digest: 'text', session: 'jsonb', seconds: 'float8' },
+  { digest: 'text', session: 'jsonb' },
   `
     INSERT INTO event_tickets (digest, session, expires_at)
-    VALUES (:digest, :session, now() + make_interval(secs => :seconds)) RETURNING iso(expires_at) AS "expiresAt"`,
+    VALUES (:digest, :session, now() + interval '30 seconds') RETURNING iso(expires_at) AS "expiresAt"`,
 );
 
 /** Uses up a ticket. No row: the ticket is unknown, used or expired, or its session has ended. */

@@ -8,7 +8,6 @@ import type { Session } from '#features/access/current-user';
 import type { EventTicket } from './events.dto';
 import { ISSUE_TICKET, REDEEM_TICKET } from './events.sql';
 
-const LIFETIME_SECONDS = 30;
 const digestOf = (ticket: string): string => createHash('sha256').update(ticket).digest('hex');
 
 /**
@@ -35,7 +34,6 @@ export class Tickets implements CanActivate {
     const row = await this.database.write(ISSUE_TICKET, {
       digest: digestOf(ticket),
       session: JSON.stringify(session),
-      seconds: LIFETIME_SECONDS,
     });
     return { ticket, expiresAt: row!.expiresAt };
   }

@@ -10,6 +10,11 @@ import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
 export const CHALLENGE_WAITS = [30, 300, 0];
 /** Events with smaller ids were committed before. */
 const PRESENT = `lpad(to_hex(${END_OF_OUTBOX}::text::bigint), 12, '0')`;
+/**
+ * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
+ * time.
+ */
+const LEASE = `interval '30 seconds'`;
 const JITTER = '(0.75 + random() / 2)';
 /** So many rounds in a row that fail pause a webhook. */
 const PAUSED_AFTER = 5;
@@ -81,12 +86,9 @@ export interface ClaimedDelivery {
  * webhooks before they are finished or the lease ends. The next challenge is due from here on, so a process that is killed
  * takes just one with it.
  */
-export const CLAIM_DELIVERIES = statement<
-  { webhooks: string[]; most: number[]; leaseSeconds: number },
-  ClaimedDelivery
->(
+export const CLAIM_DELIVERIES = statement<{ webhooks: string[]; most: number[] }, ClaimedDelivery>(
   'claim_webhook_deliveries',
-  { webhooks: 'uuid[]', most: 'integer[]', leaseSeconds: 'float8' },
+  { webhooks: 'uuid[]', most: 'integer[]' },
   `
     WITH asked AS MATERIALIZED (
       SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
@@ -101,7 +103,7 @@ export const CLAIM_DELIVERIES = statement<
         WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
         ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
     ), taken AS (
-      UPDATE webhooks SET taken_until = now() + make_interval(secs => :leaseSeconds)
+      UPDATE webhooks SET taken_until = now() + ${LEASE}
       WHERE id IN (SELECT webhook FROM due)
     ), challenged AS (
       UPDATE webhooks SET challenge_tries = challenge_tries + 1,
@@ -109,7 +111,7 @@ export const CLAIM_DELIVERIES = statement<
       WHERE id IN (SELECT id FROM asked WHERE is_challenged)
     ), claimed AS (
       UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
-        next_attempt_at = now() + make_interval(secs => :leaseSeconds)
+        next_attempt_at = now() + ${LEASE}
       FROM due WHERE d.id = due.id
       RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
         (SELECT body FROM webhook_events WHERE id = d.event_id)

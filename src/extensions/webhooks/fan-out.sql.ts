@@ -3,14 +3,24 @@ import { statement } from '#platform/postgres/statement';
 import { RELOAD } from '#ledger/outbox/ledger-event';
 import { type Audience, readersOfPool } from '#extensions/events/readers.sql';
 
-/** Of the events that are for everyone. Those of a pool have its id. */
+/** Webhooks of each event that get it at once, beside those of its account, of which a user has ten at most. */
+const EACH = 10;
+/** Events of a subject that one statement for crowds serves, and the webhooks that they share. */
+const CROWD_EVENTS = 10;
+const CROWD_WEBHOOKS = 2000;
+
+/** The subject of events that are for everyone. Those of a pool have its id. */
 const EVERYONE = 'all';
 
 /** So many deliveries of a webhook may be pending. When half of them are left, the trigger lets events come again. */
 export const MOST_PENDING = 1000;
 
 /** Some webhooks, by address and id, behind a place: those of a pool's readers, or all. Reads no more than `limit`. */
-const next = (audience: { pool: string; isForAll: string }, after: string, limit: string): string => `
+const next = (
+  audience: { pool: string; isForAll: string },
+  after: string,
+  limit: number | string,
+): string => `
   (SELECT w.address, w.id FROM (
       SELECT r.address FROM (${readersOfPool(audience.pool)}) r
       WHERE r.address >= ${after}address ORDER BY r.address OFFSET 0) r
@@ -63,12 +73,12 @@ export type FannedOut = { id: string; topic: string; body: string } & Audience;
 
 /**
  * Creates a delivery of each event for each webhook that wants it and whose owner may read it: those of its account,
- * and `each` others. What has more goes on in `webhook_crowds`.
+ * and some others. What has more goes on in `webhook_crowds`.
  * @param events JSON of FannedOut[]
  */
-export const FAN_OUT = statement<{ events: string; each: number }, { crowds: number }>(
+export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
   'fan_out_to_webhooks',
-  { events: 'jsonb', each: 'integer' },
+  { events: 'jsonb' },
   `
     WITH start AS MATERIALIZED (
       SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
@@ -79,7 +89,7 @@ export const FAN_OUT = statement<{ events: string; each: number }, { crowds: num
       WHERE EXISTS (SELECT FROM webhooks)
     ), crowd AS MATERIALIZED (
       SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
-      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e."isForAll"' }, 'e.', ':each')}) w
+      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e."isForAll"' }, 'e.', EACH)}) w
     ), seen AS (
       SELECT event, topic, webhook FROM crowd
       UNION SELECT e.id, e.topic, w.id FROM events e
@@ -87,7 +97,7 @@ export const FAN_OUT = statement<{ events: string; each: number }, { crowds: num
     ), ${DELIVER}, crowds AS (
       INSERT INTO webhook_crowds (subject, event_id, topic, address, webhook)
       SELECT coalesce(e.pool::text, '${EVERYONE}'), e.id, e.topic, c.address, c.webhook
-      FROM (${LAST_OF_CROWD}) c JOIN events e ON e.id = c.event WHERE c.n = :each
+      FROM (${LAST_OF_CROWD}) c JOIN events e ON e.id = c.event WHERE c.n = ${EACH}
       ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
     ), bodies AS (
       INSERT INTO webhook_events (id, body) SELECT id, body FROM events
@@ -99,23 +109,20 @@ export const FAN_OUT = statement<{ events: string; each: number }, { crowds: num
 );
 
 /**
- * Goes on with the first events of the subject behind `after`, from where each has come to, together by at most `most`
- * webhooks. Leaves out what another process is at. No row: there is no such subject.
+ * Goes on with the first events of the subject behind `after`, from where each has come to. Leaves out what another
+ * process is at. No row: there is no such subject.
  */
-export const FAN_OUT_TO_CROWDS = statement<
-  { after: string; events: number; most: number },
-  { subject: string; taken: number }
->(
+export const FAN_OUT_TO_CROWDS = statement<{ after: string }, { subject: string; taken: number }>(
   'fan_out_to_crowds',
-  { after: 'text', events: 'integer', most: 'integer' },
+  { after: 'text' },
   `
     WITH next AS MATERIALIZED (
       SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1
     ), taken AS MATERIALIZED (
       SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
-      ORDER BY event_id LIMIT :events FOR UPDATE SKIP LOCKED
+      ORDER BY event_id LIMIT ${CROWD_EVENTS} FOR UPDATE SKIP LOCKED
     ), share AS MATERIALIZED (
-      SELECT greatest(1, :most / greatest(1, count(*))) AS most FROM taken
+      SELECT ${CROWD_WEBHOOKS} / greatest(1, count(*)) AS most FROM taken
     ), crowd AS MATERIALIZED (
       SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
         SELECT *, CASE WHEN subject <> '${EVERYONE}' THEN subject::uuid END AS pool, subject = '${EVERYONE}' AS is_for_all

@@ -9,11 +9,8 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#extensions/events/readers.sql';
 import { FAN_OUT, FAN_OUT_TO_CROWDS, type FannedOut } from './fan-out.sql';
 
-/** Events of one statement, and the webhooks of each beside those of its account, of which a user has ten at most. */
+/** Events of one statement. */
 const EVENTS = 100;
-const EACH = 10;
-/** Events of a subject that one statement for crowds serves, and the webhooks that they share. */
-const CROWD = { events: 10, most: 2000 };
 /** How often a process looks for crowds that another one has left, and how long it waits after a failure. */
 const LOOK_MS = 5000;
 const FAILED_MS = 1000;
@@ -59,7 +56,6 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
           return { id, topic, body: JSON.stringify(event), ...audienceOf(event) };
         }),
       ),
-      each: EACH,
     });
     if (made!.crowds > 0) this.loop.hurry();
     this.poller.hurry();
@@ -69,7 +65,7 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   private async serveCrowds(): Promise<void> {
     let taken = 0;
     while (!this.loop.signal.aborted) {
-      const served = await this.database.write(FAN_OUT_TO_CROWDS, { after: this.after, ...CROWD });
+      const served = await this.database.write(FAN_OUT_TO_CROWDS, { after: this.after });
       this.after = served?.subject ?? '';
       taken += served?.taken ?? 0;
       if (served) this.poller.hurry();

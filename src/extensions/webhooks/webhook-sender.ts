@@ -20,11 +20,6 @@ import { NOTICES } from './webhooks.dto';
 
 /** Webhooks of a lane that a look reads. */
 const LOOKED_AT = 5000;
-/**
- * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
- * time.
- */
-const LEASE_SECONDS = 30;
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
 /** Time that running requests get at shutdown. */
@@ -78,7 +73,6 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       claimed = await this.database.writeAll(CLAIM_DELIVERIES, {
         webhooks: turns.map(({ webhook }) => webhook.id),
         most: turns.map(({ slots }) => slots),
-        leaseSeconds: LEASE_SECONDS,
       });
     } finally {
       // What another process has taken is left to it. Slots that nothing is sent with are free again, whatever fails.

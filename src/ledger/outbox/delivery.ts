@@ -11,6 +11,7 @@ import {
   ASKED_AGAIN,
   type ConsumerState,
   HOLD_CONSUMER,
+  HOLD_SECONDS,
   MOVE_CONSUMER,
   type Move,
   type OutboxRow,
@@ -20,12 +21,8 @@ import {
 } from './outbox.sql';
 import { UnknownTopics } from './unknown-topics';
 
-/** A process holds a consumer for this time, and extends the hold between two calls of the handler, this often. */
-const HOLD_MS = 15_000;
+/** How often the hold is extended. */
 const PROLONG_MS = 1000;
-/** Limits of a read: the number of rows, and the number of events after which no more rows are read. */
-const ROWS = 200;
-const EVENTS = 1000;
 /** Waits after failures: the first one, doubled each time that an event fails alone up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 300_000;
@@ -97,8 +94,7 @@ export class Delivery {
       const name = this.handler.consumer;
       this.holder = randomUUID();
       this.heldSince = performance.now();
-      const hold = { name, holder: this.holder, seconds: HOLD_MS / 1000 };
-      const row = await this.database.write(HOLD_CONSUMER, hold);
+      const row = await this.database.write(HOLD_CONSUMER, { name, holder: this.holder });
       if (!row) return false;
       const { xid, position, item, failures, failingSeconds, missed, askedAgain } = row;
       this.state = { xid, position: Number(position), item, failures };
@@ -115,7 +111,7 @@ export class Delivery {
 
   /** @returns whether there may be more for this process */
   private async handleRows(): Promise<boolean> {
-    const rows = await this.database.readAll(READ_OUTBOX, { ...this.state, rows: ROWS, events: EVENTS });
+    const rows = await this.database.readAll(READ_OUTBOX, this.state);
     for (const row of rows) if (!(await this.handleRow(row))) return false;
     return rows.length > 0;
   }
@@ -163,7 +159,7 @@ export class Delivery {
     if (this.handler.setsAside && isEnough) {
       this.advance(cursorAfter(event));
       const what = { id: event.id, event: JSON.stringify(event), error: reasonOf(cause) };
-      const isStored = await this.database.write(SET_ASIDE, { ...this.moved(HOLD_MS / 1000), ...what });
+      const isStored = await this.database.write(SET_ASIDE, { ...this.moved(HOLD_SECONDS), ...what });
       if (isStored) this.reportSetAside(event, cause);
       return isStored !== undefined;
     }
@@ -213,7 +209,7 @@ export class Delivery {
     if (this.stopping) return false;
     const now = performance.now();
     if (now - this.heldSince < PROLONG_MS) return true;
-    const isHeld = await this.move(HOLD_MS / 1000);
+    const isHeld = await this.move(HOLD_SECONDS);
     this.heldSince = now;
     return isHeld;
   }

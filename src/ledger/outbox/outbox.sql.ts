@@ -37,17 +37,21 @@ export interface OutboxRow {
   items: Omit<LedgerEvent, 'id'>[];
 }
 
-/** The next rows after a cursor: at least one if there is any, then more until they hold this many events. */
-export const READ_OUTBOX = statement<OutboxCursor & { rows: number; events: number }, OutboxRow>(
+/** Limits of a read: the number of rows, and the number of events after which no more rows are read. */
+const ROWS = 200;
+export const EVENTS = 1000;
+
+/** The next rows after a cursor: at least one if there is any. */
+export const READ_OUTBOX = statement<OutboxCursor, OutboxRow>(
   'read_outbox',
-  { xid: 'text', position: 'bigint', item: 'integer', rows: 'integer', events: 'integer' },
+  { xid: 'text', position: 'bigint', item: 'integer' },
   `
     SELECT xid::text, position::text, count, items FROM (
       SELECT *, sum(count) OVER (ORDER BY xid, position) - count AS before FROM (
         SELECT o.* FROM outbox o WHERE (o.xid, o.position, o.count) > (:xid::xid8, :position, :item) AND ${READABLE}
-        ORDER BY o.xid, o.position LIMIT :rows
+        ORDER BY o.xid, o.position LIMIT ${ROWS}
       ) next
-    ) next WHERE before < :events ORDER BY next.xid, next.position`,
+    ) next WHERE before < ${EVENTS} ORDER BY next.xid, next.position`,
 );
 
 export const ADD_CONSUMER = statement<{ name: string; fromNow: boolean }, never>(
@@ -81,12 +85,15 @@ export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag:
     WHERE c.name = ANY(:names)`,
 );
 
+/** A process holds a consumer for this time, and extends the hold between two calls of the handler. */
+export const HOLD_SECONDS = 15;
+
 /**
- * Takes a consumer for some seconds. This is not a row lock held for that time: a transaction that locks rows has an
+ * Takes a consumer. This is not a row lock held for that time: a transaction that locks rows has an
  * id, and while it runs nobody can read newer events.
  */
 export const HOLD_CONSUMER = statement<
-  { name: string; holder: string; seconds: number },
+  { name: string; holder: string },
   {
     xid: string;
     position: string;
@@ -98,9 +105,9 @@ export const HOLD_CONSUMER = statement<
   }
 >(
   'hold_outbox_consumer',
-  { name: 'text', holder: 'uuid', seconds: 'float8' },
+  { name: 'text', holder: 'uuid' },
   `
-    UPDATE outbox_consumers SET holder = :holder, held_until = now() + make_interval(secs => :seconds)
+    UPDATE outbox_consumers SET holder = :holder, held_until = now() + make_interval(secs => ${HOLD_SECONDS})
     WHERE name = :name AND held_until <= now() AND retry_at <= now()
     RETURNING xid::text, position::text, item, failures,
       coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", ${isAskedAgain(':name')} AS "askedAgain",

@@ -46,8 +46,7 @@ export async function readBehind(
   app: TestApp,
   from: OutboxCursor,
 ): Promise<{ names: string[]; places: OutboxCursor[] }> {
-  const limits = { rows: 1000, events: 1_000_000 };
-  const rows = await app.nest.get(Database).readAll(READ_OUTBOX, { ...from, ...limits });
+  const rows = await app.nest.get(Database).readAll(READ_OUTBOX, from);
   const events = rows
     .flatMap(({ xid, position, items }) =>
       items.map((item, n) => ({
@@ -61,7 +60,7 @@ export async function readBehind(
 
 /** Takes a consumer, as a process does. Undefined while another has it. */
 export const hold = (app: TestApp, name: string, holder: string): Promise<object | undefined> =>
-  app.nest.get(Database).write(HOLD_CONSUMER, { name, holder, seconds: 15 });
+  app.nest.get(Database).write(HOLD_CONSUMER, { name, holder });
 
 /** How far a consumer has come. */
 export async function storedCursor(app: TestApp, name: string): Promise<OutboxCursor> {

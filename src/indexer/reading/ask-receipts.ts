@@ -13,10 +13,11 @@ const isList = (answer: unknown): answer is object[] => Array.isArray(answer) &&
 export async function* askReceipts(
   rpc: Rpc,
   { number, transactions }: Record<string, unknown>,
+  answerMs?: number,
 ): AsyncGenerator<object[]> {
   const ask = async (calls: Call[]): Promise<unknown[]> => {
     try {
-      return await rpc.settled(calls, undefined, 'reading');
+      return await rpc.settled(calls, answerMs && 2 * answerMs, 'reading', answerMs);
     } catch (error) {
       if (!(error instanceof RetryableChainError)) throw error;
       return [undefined];

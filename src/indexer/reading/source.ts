@@ -8,7 +8,6 @@ import {
   UnreadableEvents,
   WINDOW_BLOCKS,
   areInOrder,
-  inOrder,
   linkBlocks,
   ownLogs,
   timesOf,
@@ -55,8 +54,6 @@ export class Source {
     readonly rpc: Rpc,
     readonly contracts: string[],
     private readonly decode: DecodeLog,
-    /** Whether an answer about the latest blocks may take as long as one about older blocks. */
-    private readonly isPatient = false,
   ) {
     this.emitters = emittersOf(contracts);
   }
@@ -158,12 +155,12 @@ export class Source {
     };
   }
 
-  /** Anyone can make a single block too large or too slow for one answer. Such a block is divided. */
+  /** Anyone can make a single block too large or too slow for one answer. Such a block is read from its receipts. */
   private async readPart(after: Block, plan: Plan): Promise<BlockBatch> {
     const { to } = plan;
     const blocks = to - after.number;
-    const isDivisible = blocks === 1 && this.contracts.length > 0;
-    if (isDivisible && this.late === to) return this.readDivided(after, plan);
+    const isCrowded = blocks === 1 && this.contracts.length > 0;
+    if (isCrowded && this.late === to) return this.readCrowded(after, plan);
     try {
       return await this.readRange(after, plan);
     } catch (error) {
@@ -172,55 +169,29 @@ export class Source {
         this.late = to;
         this.range.shrink(blocks);
       }
-      if (!isDivisible || !(error instanceof RpcError)) throw error;
-      return this.readDivided(after, plan);
+      if (!isCrowded || !(error instanceof RpcError)) throw error;
+      return this.readCrowded(after, plan);
     }
   }
 
-  /**
-   * Reads the next block contract by contract. Contracts with too many logs in it are read from its receipts.
-   * @throws UnreadableEvents for a contract that cannot be read while others can
-   */
-  private async readDivided(after: Block, plan: Plan): Promise<BlockBatch> {
-    const { contracts } = this;
-    const { to } = plan;
-    const sourceOf = (some: string[]): Source => new Source(this.rpc, some, this.decode, true);
-    const outcomes = await Promise.allSettled(
-      contracts.map((contract) => sourceOf([contract]).readRange(after, plan)),
+  /** @throws UnreadableEvents for the contract that makes the block too large, if there are no receipts either */
+  private async readCrowded(after: Block, plan: Plan): Promise<BlockBatch> {
+    const readAlone = (...some: string[]): Promise<unknown> =>
+      new Source(this.rpc, some, this.decode).readRange(after, plan);
+    // The node may give no logs at all, not even of an address that has none.
+    await readAlone();
+    const read = await this.readReceipts(after, plan);
+    if (read) return read;
+    let [culprit, message] = [this.contracts[0], 'too many logs'];
+    for (const contract of this.contracts)
+      await readAlone(contract).catch((error: Error) => {
+        if (!(error instanceof RpcError || error instanceof RpcUnavailable)) throw error;
+        [culprit, message] = [contract, error.message];
+      });
+    throw new UnreadableEvents(
+      culprit,
+      `events of ${culprit} in block ${plan.to} cannot be read: ${message}`,
     );
-    const batches = outcomes.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
-    const failures = outcomes.flatMap((each, i) =>
-      each.status === 'rejected' ? { contract: contracts[i], error: each.reason as Error } : [],
-    );
-    const other = failures.find(
-      ({ error }) => !(error instanceof RpcError || error instanceof RpcUnavailable),
-    );
-    if (other) throw other.error;
-    if (failures.length > 0) {
-      const [{ contract, error }] = failures;
-      // If no contract can be read, the node may give no logs at all, not even of an address that has none.
-      if (batches.length === 0) await sourceOf([]).readRange(after, plan);
-      const read = await sourceOf(failures.map((each) => each.contract)).readReceipts(after, plan);
-      if (!read)
-        throw new UnreadableEvents(
-          contract,
-          `events of ${contract} in block ${to} cannot be read: ${error.message}`,
-        );
-      batches.push(read);
-    }
-    const [{ blocks, headers }] = batches;
-    if (batches.some((each) => each.to.hash !== blocks[0].hash))
-      throw new NodeBehind(`block ${to} changed while it was read`);
-    const events = inOrder(batches.flatMap((each) => each.events));
-    if (events.some(({ logIndex }, i) => logIndex === events[i - 1]?.logIndex))
-      throw new MalformedAnswer(`two logs of block ${to} have the same index`);
-    const counts = new Map(batches.flatMap((each) => each.contracts.map((one, i) => [one, each.counts[i]])));
-    this.range.adapt(events.length, 1);
-    return {
-      ...{ to: blocks[0], blocks, headers, events, contracts },
-      counts: contracts.map((contract) => counts.get(contract)),
-      unread: batches.flatMap(({ unread = [] }) => unread),
-    };
   }
 
   /** Reads the next block from its receipts; undefined if they are not available. */
@@ -232,7 +203,7 @@ export class Source {
     const header = raw as RawBlock;
     const blocks = linkBlocks(after, [to], [header], true);
     const hashes = header.transactions;
-    for await (const receipts of askReceipts(this.rpc, header)) {
+    for await (const receipts of askReceipts(this.rpc, header, this.rpc.historyMs)) {
       const logs = new Map(
         (receipts as Receipt[]).map((each) => [each.transactionHash.toLowerCase(), each.logs]),
       );
@@ -262,7 +233,7 @@ export class Source {
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
     ];
-    const results = await this.ask(calls, near && !this.isPatient ? undefined : this.rpc.historyMs);
+    const results = await this.ask(calls, near ? undefined : this.rpc.historyMs);
     // The request had to be split, so different nodes may have answered.
     if (near && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, plan);
     const logs = this.logsOf(parts, results.splice(0, parts.length));
@@ -297,22 +268,19 @@ export class Source {
    */
   private async readPinned(after: Block, plan: Plan): Promise<BlockBatch> {
     const numbers = range(after.number + 1, plan.to);
-    const answerMs = this.isPatient ? this.rpc.historyMs : undefined;
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { number, hash } = blocks.at(-1)!;
     const byHash = blocks.map((each): Call => {
       return ['eth_getLogs', [{ blockHash: each.hash, address: this.emitters }]];
     });
-    const found = await this.ask(
-      [...byHash, ...this.contracts.map((contract) => countCall(contract, number))],
-      answerMs,
-    );
+    const found = await this.ask([
+      ...byHash,
+      ...this.contracts.map((contract) => countCall(contract, number)),
+    ]);
     const counts = found.splice(byHash.length).map(toCount);
     const isRefused = found.some((each) => each instanceof RpcError);
-    const logs = isRefused
-      ? await this.ask([this.logCall({ first: numbers[0], last: number })], answerMs)
-      : found;
+    const logs = isRefused ? await this.ask([this.logCall({ first: numbers[0], last: number })]) : found;
     const error = logs.find((each) => each instanceof RpcError);
     if (error)
       throw counts.includes(undefined) ? new NodeBehind(`the node lacks blocks: ${error.message}`) : error;

@@ -187,10 +187,9 @@ describe('a block of which an endpoint sends no more than three logs at once', (
   beforeAll(() => void bench.openDraw());
 
   it.each([
-    ['contract by contract', 3, 2, { refuse: withoutReceipts }],
     ['from its receipts', 7, 2, {}],
     ['from its receipts if both contracts are too large', 7, 8, {}],
-    ['in the same way if it takes no batches', 7, 2, { maxBatch: 1 }],
+    ['from its receipts if it takes no batches', 7, 2, { maxBatch: 1 }],
   ])('is read %s', async (_, deposits, tickets, faults) => {
     await bench.indexer(SOON);
     await bench.converged();

@@ -9,7 +9,7 @@ import { hex } from '#indexer/reading/raw-chain';
 import { type Call, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { BLOCKS_AT_ONCE, KEEP, OPEN } from './receipts.sql';
+import { KEEP, OPEN } from './receipts.sql';
 
 /** Time between two rounds that find something, between others, and after one that too few endpoints answered. */
 const PAUSE_MS = { busy: 1000, idle: 5000, failed: 30_000 };
@@ -21,7 +21,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /**
  * Fills in what confirmed transactions cost, from their receipts. It is for display only: each round sends a few calls
- * and repeats none, for the newest blocks and sometimes the oldest. Blocks whose receipts no endpoint has are asked for
+ * and repeats none, for the newest blocks and sometimes for older ones, one after another. Blocks whose receipts no endpoint has are asked for
  * less and less often.
  */
 @Injectable()
@@ -30,8 +30,8 @@ export class ReceiptWatch {
   private rounds = 0;
   /** Whether the last round filled in any gas. */
   private isBusy = false;
-  /** The old block after which to continue. */
-  private after = -1;
+  /** The old block below which to continue. */
+  private below = NEWEST;
 
   constructor(
     private readonly settings: IndexerSettings,
@@ -51,17 +51,13 @@ export class ReceiptWatch {
 
   async round(client: Client): Promise<void> {
     const isOld = ++this.rounds % OLD_ROUNDS === 0;
-    const { rows } = await client.query<OpenBlock & { last: number | null }>(
-      isOld ? OPEN.oldest : OPEN.newest,
-      [isOld ? this.after : NEWEST],
-    );
+    const { rows } = await client.query<OpenBlock & { last: number | null }>(OPEN, [
+      isOld ? this.below : NEWEST,
+    ]);
     const due = rows.filter(({ number }) => number !== null);
     const heard = this.endpoints.all.filter((each) => each.heard);
     const blocks = affordable(due, heard);
-    if (isOld) {
-      const isAll = blocks.length === due.length && due.length < BLOCKS_AT_ONCE;
-      this.after = (isAll ? rows[0].last : blocks.at(-1)!.number) ?? -1;
-    }
+    if (isOld) this.below = blocks.at(-1)?.number ?? rows[0].last ?? NEWEST;
     this.isBusy = blocks.length > 0 && (await this.fill(client, blocks, heard)) > 0;
   }
 

@@ -1,5 +1,5 @@
 /** Bounds of one look, whatever is open. */
-export const BLOCKS_AT_ONCE = 25;
+const BLOCKS_AT_ONCE = 25;
 const ROWS_AT_ONCE = 500;
 const HASHES_OF_A_BLOCK = 100;
 
@@ -8,30 +8,27 @@ const FIRST_WAIT_S = 60;
 const LONGEST_WAIT_S = 86_400;
 
 /**
- * Blocks with transactions whose gas is not known, but for those that wait, in order of their numbers. A look touches a
- * limited number of rows, so that many blocks whose receipts nobody has cost little. Parameter: the block to go on after.
- * Rows: block, its hash, hashes of its transactions, and the last block looked at, null at the end of all.
+ * Blocks with transactions whose gas is not known, but for those that wait, newest first. A look touches a limited number
+ * of rows, so that many blocks whose receipts nobody has cost little. Parameter: the block to go on below. Rows: block,
+ * its hash, hashes of its transactions, and the last block looked at, null at the end of all.
  */
-const open = (order: 'ASC' | 'DESC'): string => `
+export const OPEN = `
   WITH looked AS MATERIALIZED (
     SELECT block_number, log_index, tx_hash FROM transactions
-    WHERE status = 'CONFIRMED' AND gas_used IS NULL AND block_number ${order === 'ASC' ? '>' : '<'} $1::bigint
-    ORDER BY block_number ${order} LIMIT ${ROWS_AT_ONCE}
+    WHERE status = 'CONFIRMED' AND gas_used IS NULL AND block_number < $1::bigint
+    ORDER BY block_number DESC LIMIT ${ROWS_AT_ONCE}
   ), due AS (
     SELECT e.block_number AS number, e.block_hash AS hash, array_agg(DISTINCT l.tx_hash) AS hashes
     FROM looked l JOIN chain_events e ON e.block_number = l.block_number AND e.log_index = l.log_index
     LEFT JOIN receipt_waits w ON w.block_number = e.block_number AND w.block_hash = e.block_hash
     WHERE w.check_at IS NULL OR w.check_at <= now()
-    GROUP BY 1, 2 ORDER BY 1 ${order} LIMIT ${BLOCKS_AT_ONCE}
+    GROUP BY 1, 2 ORDER BY 1 DESC LIMIT ${BLOCKS_AT_ONCE}
   )
   SELECT due.number::float8, due.hash, due.hashes[1:${HASHES_OF_A_BLOCK}] AS hashes,
     CASE (SELECT count(*) FROM looked) WHEN ${ROWS_AT_ONCE}
-      THEN (SELECT block_number::float8 FROM looked ORDER BY block_number ${order === 'ASC' ? 'DESC' : 'ASC'} LIMIT 1)
+      THEN (SELECT min(block_number)::float8 FROM looked)
     END AS last
-  FROM (SELECT) one LEFT JOIN due ON true ORDER BY 1 ${order}`;
-
-/** By turns, so that neither new blocks without an end nor old ones that nobody has hold up the others. */
-export const OPEN = { oldest: open('ASC'), newest: open('DESC') };
+  FROM (SELECT) one LEFT JOIN due ON true ORDER BY 1 DESC`;
 
 /**
  * Stores what was found, and has blocks wait of which nothing was. A block that the ledger has left meanwhile changes

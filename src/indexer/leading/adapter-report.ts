@@ -5,7 +5,6 @@ import {
   toEventSelector,
   toEventSignature,
   toFunctionSelector,
-  toFunctionSignature,
   zeroAddress,
 } from 'viem';
 import { encodeCall, readCall } from '#ledger/adapters/own-call';
@@ -84,7 +83,6 @@ export async function adapterReport(examined: Examined): Promise<AdapterReport> 
     await tokenLine(endpoints, examined),
     '',
     ...eventLines(abi, adapter, logs),
-    '',
     ...functionLines(abi, adapter),
     ...(adapter
       ? ['', ...(await sumLines(logs, address, adapter, at, (calls) => source.rpc.settled(calls)))]
@@ -185,34 +183,18 @@ function eventLines(
   ];
 }
 
+/** The functions that the adapter names, and that do not fit the ABI. */
 function functionLines(abi: Abi, { token, views, calls }: Partial<Adapter> = {}): string[] {
   const view = typeof token === 'string' && token.endsWith(')') && { token };
-  const uses = Object.entries({ ...view, ...views, ...calls }).map(([use, signature]) => {
-    const selector = toFunctionSelector(readCall(signature, use));
-    return { use, signature, selector, how: `${calls && use in calls ? 'called' : 'asked'} for ${use}` };
-  });
   const functions = new Map(
     abi.flatMap((item) => (item.type === 'function' ? [[toFunctionSelector(item) as string, item]] : [])),
   );
-  const isCoin = typeof token === 'object';
-  return [
-    ...[...functions].flatMap(([selector, item]) => {
-      const used = uses.filter((each) => each.selector === selector);
-      const isView = item.stateMutability === 'view' || item.stateMutability === 'pure';
-      const isPayable = item.stateMutability === 'payable';
-      const what = used.map(({ how }) => how);
-      if (isPayable && !isCoin) what.push("may take the chain's own coin, which is no token");
-      if (isView && what.length === 0) what.push('not asked');
-      if (isCoin && !isPayable && used.some(({ use }) => use === 'deposit'))
-        what.push(`${WRONG}it is not payable`);
-      return what.length > 0
-        ? `${isView ? 'view' : 'call'} ${toFunctionSignature(item)}: ${what.join(', ')}`
-        : [];
-    }),
-    ...uses
-      .filter(({ selector }) => !functions.has(selector))
-      .map(({ use, signature }) => `${WRONG}${use}: ${signature} is not in the ABI`),
-  ];
+  return Object.entries({ ...view, ...views, ...calls }).flatMap(([use, signature]) => {
+    const item = functions.get(toFunctionSelector(readCall(signature, use)));
+    if (!item) return `${WRONG}${use}: ${signature} is not in the ABI`;
+    const isUnpaid = typeof token === 'object' && use === 'deposit' && item.stateMutability !== 'payable';
+    return isUnpaid ? `${WRONG}${use}: ${signature} is not payable` : [];
+  });
 }
 
 async function sumLines(

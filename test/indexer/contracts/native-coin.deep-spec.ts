@@ -113,7 +113,7 @@ describe("a contract that holds the chain's own coin", () => {
     expect(fits).toBe(true);
     const refusing = parseAbi(['function putIn()', 'function takeOut(uint256 amount)', ...VIEW]);
     expect((await adapterReport({ ...of, abi: [...abi, ...refusing] })).lines).toContain(
-      'call putIn(): called for deposit, WRONG: it is not payable',
+      'WRONG: deposit: putIn() is not payable',
     );
   });
 

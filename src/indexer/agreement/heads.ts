@@ -1,7 +1,7 @@
-import type { Marks } from '#indexer/reading/finality';
+import type { Mark, Marks } from '#indexer/reading/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { judgeMarks } from './marks';
+import type { Tag } from '#indexer/reading/tags';
 
 /** The head of the chain as the endpoints see it. */
 export interface Heads {
@@ -50,3 +50,22 @@ const reluctance = ({ resting, state }: WatchedEndpoint): number =>
 
 const descending = (endpoints: WatchedEndpoint[]): number[] =>
   endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
+
+const TAGS: Tag[] = ['safe', 'finalized'];
+
+/**
+ * How far blocks are safe and final by what endpoints said last. As with heads, a single endpoint may have made it
+ * up: a block counts when two call it so, or as many as have to agree. One that says nothing vouches for nothing.
+ */
+export function judgeMarks(believed: Pick<WatchedEndpoint, 'tagged'>[], agree: number): Marks {
+  const marks: Marks = {};
+  for (const tag of TAGS) marks[tag] = judge(believed, tag, Math.max(agree, 2));
+  return marks;
+}
+
+function judge(believed: Pick<WatchedEndpoint, 'tagged'>[], tag: Tag, enough: number): Mark | undefined {
+  const said = believed.flatMap(({ tagged }) => tagged[tag] ?? []).sort((a, b) => b.number - a.number);
+  const number = said[Math.min(enough, believed.length) - 1]?.number;
+  if (number === undefined) return undefined;
+  return { number, hashes: said.filter((block) => block.number === number).map(({ hash }) => hash) };
+}

@@ -21,24 +21,7 @@ const contentOf = (event: ChainEvent): string =>
     ...{ txHash: '', logIndex: 0, seq: 0 },
     ...(event.second && { second: contentOf(event.second) }),
   });
-const byContent = (events: ChainEvent[]): [content: string, event: ChainEvent][] =>
-  events
-    .map((event): [string, ChainEvent] => [contentOf(event), event])
-    .sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
-
-/**
- * Gives these events the positions of the proven ones: some nodes count logs per transaction, or from 1.
- * @returns undefined if they are not the same events
- */
-function placedAs(events: ChainEvent[], proven: ChainEvent[]): ChainEvent[] | undefined {
-  const [given, right] = [byContent(events), byContent(proven)];
-  if (given.length !== right.length || given.some(([content], i) => content !== right[i][0]))
-    return undefined;
-  return given.map(([, event], i) => {
-    const { logIndex, seq } = right[i][1];
-    return { ...event, logIndex, seq };
-  });
-}
+const contentsOf = (events: ChainEvent[]): string => JSON.stringify(events.map(contentOf).sort());
 
 /** Trouble is of the chain here, not of a contract. */
 const CHAIN = 'chain';
@@ -179,8 +162,9 @@ export class BlockProof {
       this.logger.warn('blooms of this chain leave out logs: all receipts are read instead');
     }
     const own = events.filter(isOwn);
-    const placed = placedAs(own, proven);
-    if (placed) return [...events.filter((event) => !isOwn(event)), ...placed];
+    // Those of the receipts have the right positions: some nodes count logs per transaction, or from 1.
+    if (contentsOf(own) === contentsOf(proven))
+      return [...events.filter((event) => !isOwn(event)), ...proven];
     const found = `${own.length} instead of ${proven.length}`;
     const what = own.length < proven.length ? 'are left out' : 'are not those of the receipts';
     throw new WrongEvents(

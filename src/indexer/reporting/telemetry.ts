@@ -5,7 +5,6 @@ import type { ChainCursor, CursorState } from '#indexer/ledger/chain-cursor';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
-import { MOST_BLOCKS } from '#indexer/reading/finality';
 import { Progress, type Speed } from './progress';
 import { SyncState } from './sync-state';
 
@@ -29,13 +28,6 @@ export interface ContractStanding {
   /** Why nothing but the agreement of endpoints says that no event is missing. */
   unproven?: string;
 }
-
-/** The log line for each distance of the last final block, written when the distance changes. */
-const FINALITY = {
-  unknown: `no endpoint says which blocks are final: the last ${WINDOW_BLOCKS} may change, a deeper change halts, and CONFIRMATIONS=safe or finalized waits`,
-  near: 'blocks become final again',
-  far: `the last final block is more than ${MOST_BLOCKS} blocks back: a change deeper than these halts`,
-};
 
 /** Metrics, health and progress of the indexer. */
 @Injectable()
@@ -92,7 +84,7 @@ export class IndexerTelemetry extends Metrics {
   private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private contracts: () => ContractStanding[] = () => [];
   private readonly logger = new Logger('Follower');
-  private finality: keyof typeof FINALITY = 'near';
+  private isUnfinal = false;
   private reportedAt = 0;
 
   constructor(readonly sync: SyncState) {
@@ -174,12 +166,14 @@ export class IndexerTelemetry extends Metrics {
   /** A batch was applied, up to the cursor. @param range blocks in a request for logs */
   applied(cursor: ChainCursor, range: number, events: number, expired: number): void {
     const { number, finalized } = cursor;
+    if (finalized === undefined && !this.isUnfinal)
+      this.logger.warn(
+        `no endpoint says which blocks are final: the last ${WINDOW_BLOCKS} may change, a deeper change halts, and CONFIRMATIONS=safe or finalized waits`,
+      );
+    this.isUnfinal = finalized === undefined;
     this.range.set(range);
     this.expired.inc(expired);
     this.finalized = finalized;
-    const reach = finalized === undefined ? 'unknown' : number - finalized > MOST_BLOCKS ? 'far' : 'near';
-    if (reach !== this.finality) this.logger.warn(FINALITY[reach]);
-    this.finality = reach;
     this.progress.moved(number, this.sync.best, events);
     if (this.state !== 'syncing' || Date.now() - this.reportedAt < REPORT_MS) return;
     this.reportedAt = Date.now();

@@ -39,6 +39,7 @@ $$;
 CREATE OR REPLACE FUNCTION publish_chain_events() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
+  sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
   finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
   first CONSTANT bigint := published_from();
 BEGIN
@@ -49,35 +50,24 @@ BEGIN
   IF TG_OP = 'UPDATE' THEN
     -- What was is taken back before what is.
     INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT direction, array_agg(block), array_agg(log), array_agg(event)
+    SELECT direction, array_agg(block_number), array_agg(log_index), array_agg(event)
     FROM (
-      SELECT *, (row_number() OVER () - 1) / 1000 AS n
-      FROM (
-        SELECT -1 AS direction, o.block_number AS block, o.log_index AS log, chain_event(o, -1, NULL) AS event
-        FROM former o JOIN changed e USING (block_number, log_index)
-        WHERE o.block_number >= first AND e.outcome <> 'APPLIED' AND (o.draw_id IS NOT NULL OR o.circle_id IS NOT NULL)
-        UNION ALL
-        SELECT 1, e.block_number, e.log_index, chain_event(e, 1, e.block_number <= finalized)
-        FROM changed e JOIN former o USING (block_number, log_index)
-        WHERE e.block_number >= first AND o.outcome <> 'APPLIED' AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
-      ) found
-      WHERE event IS NOT NULL
+      SELECT direction, block_number, log_index, event, (row_number() OVER () - 1) / 1000 AS n
+      FROM former o JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
+        VALUES (-1, chain_event(o, -1, NULL)), (1, chain_event(e, 1, block_number <= finalized))) AS v (direction, event)
+      WHERE block_number >= first AND (o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED') AND event IS NOT NULL
+        AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
     ) numbered
     GROUP BY direction, n ORDER BY direction;
   ELSE
     INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT direction, array_agg(block), array_agg(log), array_agg(event)
+    SELECT sign, array_agg(block_number), array_agg(log_index), array_agg(event)
     FROM (
-      SELECT *, (row_number() OVER () - 1) / 1000 AS n
-      FROM (
-        SELECT d.direction, e.block_number AS block, e.log_index AS log,
-          chain_event(e, d.direction, e.block_number <= finalized) AS event
-        FROM changed e CROSS JOIN (SELECT CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END AS direction) d
-        WHERE e.block_number >= first AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
-      ) found
-      WHERE event IS NOT NULL
+      SELECT block_number, log_index, event, (row_number() OVER () - 1) / 1000 AS n
+      FROM changed e CROSS JOIN LATERAL chain_event(e, sign, block_number <= finalized) AS event
+      WHERE block_number >= first AND (draw_id IS NOT NULL OR circle_id IS NOT NULL) AND event IS NOT NULL
     ) numbered
-    GROUP BY direction, n;
+    GROUP BY n;
   END IF;
   RETURN NULL;
 END $$;

@@ -2,41 +2,6 @@
 -- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
 -- their events are written here in one statement, which costs less than the triggers of other writers.
 
--- Before create_pools, by its name. A session that the deletion ends may be making a pool.
-CREATE OR REPLACE FUNCTION refuse_who_left() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  PERFORM FROM users WHERE id = ANY (NEW.owner_ids) FOR KEY SHARE;
-  IF EXISTS (SELECT FROM users WHERE id = ANY (NEW.owner_ids) AND has_left) THEN
-    RAISE EXCEPTION 'the owner has left' USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'pools_owner_id_fkey';
-  END IF;
-  RETURN NEW;
-END $$;
-
--- Where a contract knows pools by account, an account has one pool there, and a contract that is one pool has that one: one
--- more would never get a payment. Waits for others that make a pool in the same place, in one order, before any other lock
--- of create_pools.
-CREATE OR REPLACE FUNCTION hold_places(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
-SET search_path = public, pg_temp AS $$
-DECLARE
-  places CONSTANT text[] := ARRAY(SELECT concat_ws(' ', contract, CASE k.pools_by WHEN 'account' THEN owner_id END)
-    FROM unnest(owner_ids, contracts) AS n(owner_id, contract) CROSS JOIN LATERAL (SELECT DISTINCT pools_by
-      FROM chain_contracts WHERE pools_by IN ('account', 'contract') AND address = contract) k);
-BEGIN
-  PERFORM pg_advisory_xact_lock(key)
-  FROM (SELECT DISTINCT hashtextextended('pool of ' || place, 0) AS key FROM unnest(places) AS place ORDER BY 1) k;
-  -- A statement of its own, so that it sees what those have made.
-  IF cardinality(places) > (SELECT count(DISTINCT place) FROM unnest(places) AS place) OR EXISTS (
-    SELECT FROM unnest(places) AS place CROSS JOIN LATERAL (SELECT split_part(place, ' ', 1) AS contract,
-      nullif(split_part(place, ' ', 2), '')::uuid AS owner) n
-    WHERE EXISTS (SELECT FROM pools p WHERE p.owner_id = n.owner AND p.contract_address = n.contract)
-      OR n.owner IS NULL AND EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id IS NOT NULL))
-  THEN
-    RAISE EXCEPTION 'there is a pool in its place at this contract'
-      USING ERRCODE = 'unique_violation', CONSTRAINT = 'pools_one_in_place';
-  END IF;
-END $$;
-
 -- Makes these the pools of those of their contracts that are one pool and have none.
 CREATE OR REPLACE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql
 SET search_path = public, pg_temp AS $$
@@ -48,8 +13,15 @@ CREATE OR REPLACE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
-  placed boolean;
+  -- Where a contract knows pools by account, an account has one pool there, and a contract that is one pool has that one:
+  -- one more would never get a payment.
+  places text[];
 BEGIN
+  -- A session that the deletion of its account ends may be making a pool.
+  PERFORM FROM users WHERE id = ANY (NEW.owner_ids) FOR KEY SHARE;
+  IF EXISTS (SELECT FROM users WHERE id = ANY (NEW.owner_ids) AND has_left) THEN
+    RAISE EXCEPTION 'the owner has left' USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'pools_owner_id_fkey';
+  END IF;
   -- The contracts do not change meanwhile: a new set waits for the pools that are being made, and finds them.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('followed contracts', 0));
   -- The service builds no call that pays into them.
@@ -57,9 +29,24 @@ BEGIN
     RAISE EXCEPTION 'the contract is quarantined'
       USING ERRCODE = 'check_violation', CONSTRAINT = 'pools_not_quarantined';
   END IF;
-  placed := EXISTS (SELECT FROM chain_contracts k
-    WHERE k.pools_by IN ('account', 'contract') AND k.address = ANY(NEW.contracts));
-  IF placed THEN PERFORM hold_places(NEW.owner_ids, NEW.contracts); END IF;
+  places := ARRAY(SELECT concat_ws(' ', contract, CASE k.pools_by WHEN 'account' THEN owner_id END)
+    FROM unnest(NEW.owner_ids, NEW.contracts) AS n(owner_id, contract) CROSS JOIN LATERAL (SELECT DISTINCT pools_by
+      FROM chain_contracts WHERE pools_by IN ('account', 'contract') AND address = contract) k);
+  IF places <> '{}' THEN
+    -- Others may be making a pool in the same place. In one order, before any other lock.
+    PERFORM pg_advisory_xact_lock(key)
+    FROM (SELECT DISTINCT hashtextextended('pool of ' || place, 0) AS key FROM unnest(places) AS place ORDER BY 1) k;
+    -- A statement of its own, so that it sees what those have made.
+    IF cardinality(places) > (SELECT count(DISTINCT place) FROM unnest(places) AS place) OR EXISTS (
+      SELECT FROM unnest(places) AS place CROSS JOIN LATERAL (SELECT split_part(place, ' ', 1) AS contract,
+        nullif(split_part(place, ' ', 2), '')::uuid AS owner) n
+      WHERE EXISTS (SELECT FROM pools p WHERE p.owner_id = n.owner AND p.contract_address = n.contract)
+        OR n.owner IS NULL AND EXISTS (SELECT FROM chain_contracts k WHERE k.address = n.contract AND k.pool_id IS NOT NULL))
+    THEN
+      RAISE EXCEPTION 'there is a pool in its place at this contract'
+        USING ERRCODE = 'unique_violation', CONSTRAINT = 'pools_one_in_place';
+    END IF;
+  END IF;
   -- Backends that share a shard would lock its rows in different orders.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
   -- Only a superuser may declare a setting of that kind with the function.
@@ -124,10 +111,12 @@ BEGIN
     -- Each pool by the index: a plain join would read all of it while statistics say that it is almost empty.
     CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = n.pool AND indexed OFFSET 0) m;
   END IF;
-  IF placed THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
+  IF places <> '{}' THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
   PERFORM set_config('savings.creating', 'off', true);
   RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER create_pools INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION create_pools();
-CREATE OR REPLACE TRIGGER a_refuse_who_left INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION refuse_who_left();
+
+DROP TRIGGER IF EXISTS a_refuse_who_left ON new_pools;
+DROP FUNCTION IF EXISTS refuse_who_left, hold_places;

@@ -32,25 +32,15 @@ DECLARE
   belonging record;
   member record;
   looked_at integer := 0;
-  from_here CONSTANT text := '0x' || md5(random()::text);
 BEGIN
-  SELECT * INTO deletion FROM account_deletions WHERE address >= from_here AND waits_until <= now()
-  ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND THEN
-    SELECT * INTO deletion FROM account_deletions WHERE waits_until <= now()
-    ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN RETURN 0; END IF;
-  END IF;
-
-  DELETE FROM idempotency_keys WHERE (user_id, key) IN (
-    SELECT user_id, key FROM idempotency_keys
-    WHERE user_id = deletion.user_id AND created_at <= deletion.requested_at LIMIT answers);
-  GET DIAGNOSTICS looked_at = ROW_COUNT;
-  IF looked_at > 0 THEN RETURN looked_at; END IF;
+  SELECT * INTO deletion FROM account_deletions WHERE waits_until <= now()
+  ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN 0; END IF;
 
   -- What goes with the user's row goes before it, as one statement would not be bounded; so does what would name nobody.
   FOR belonging IN
-    SELECT c.conrelid::regclass AS place, a.attname AS person, c.confdeltype AS fate
+    SELECT 'idempotency_keys'::regclass AS place, 'user_id' AS person, 'c' AS fate
+    UNION ALL SELECT c.conrelid::regclass, a.attname, c.confdeltype
     FROM pg_constraint c
     JOIN pg_class t ON t.oid = c.conrelid
     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]

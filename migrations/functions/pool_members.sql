@@ -34,41 +34,6 @@ BEGIN
   END LOOP;
 END $$;
 
--- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool
--- that is deleted has no transactions.
-CREATE OR REPLACE FUNCTION count_membership(pool uuid, member text, pool_type text, sign integer) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO member_counts AS c (address, type, writer, count)
-  SELECT address, type, writer(), sum(count) FROM (
-    SELECT member AS address, pool_type AS type, sign AS count
-    UNION ALL
-    SELECT member, k.type, sign * k.count FROM pools p CROSS JOIN LATERAL (VALUES
-        ('DEPOSIT', p.deposit_count), ('WITHDRAWAL', p.withdrawal_count), ('YIELD_CLAIM', p.claim_count)) AS k(type,
-        count)
-    WHERE p.id = pool) changes
-  GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
-  ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-END $$;
-
--- A new member lists his own payments into the pool as a member from now on; a member who leaves, as an outsider. The
--- caller holds the pool's lock, which blocks payments meanwhile. The cost grows with the address's payments into the
--- pool.
-CREATE OR REPLACE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO account_days AS a (address, day, contract, writer, deposits, withdrawals, claims)
-  SELECT member, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address, writer(),
-    sign * count(*) FILTER (WHERE t.type = 'DEPOSIT'), sign * count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
-    sign * count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
-  FROM transactions t JOIN pools p ON p.id = t.pool_id
-  WHERE t.account = member AND NOT t.by_owner AND t.pool_id = pool
-  GROUP BY day, p.contract_address ORDER BY day
-  ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
-    deposits = a.deposits + excluded.deposits,
-    withdrawals = a.withdrawals + excluded.withdrawals,
-    claims = a.claims + excluded.claims;
-END $$;
-
 CREATE OR REPLACE FUNCTION pool_members_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.indexed := NEW.role = 'MEMBER' AND EXISTS (SELECT FROM pool_members f
@@ -76,36 +41,46 @@ BEGIN
   RETURN NEW;
 END $$;
 
-CREATE OR REPLACE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql
+-- A membership begins or ends. The update locks the pool: a payment that still saw the member has been committed by then.
+CREATE OR REPLACE FUNCTION pool_members_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+  m CONSTANT pool_members := coalesce(NEW, OLD);
 BEGIN
-  UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
-  PERFORM move_outside(NEW.pool_id, NEW.address, -1);
-  IF NEW.indexed THEN
-    PERFORM count_membership(NEW.pool_id, NEW.address, NEW.type, 1);
-    PERFORM refresh_streams(ARRAY[NEW.pool_id]);
+  UPDATE pools SET member_count = member_count + sign, last_update = changed_at(last_update) WHERE id = m.pool_id;
+  -- It is not found while it is deleted itself.
+  IF FOUND THEN
+    IF m.role = 'OWNER' THEN
+      RAISE EXCEPTION 'the owner cannot leave' USING ERRCODE = 'restrict_violation';
+    END IF;
+    -- What a member has paid into the pool is listed as a member's, and as an outsider's after that.
+    INSERT INTO account_days AS a (address, day, contract, writer, deposits, withdrawals, claims)
+    SELECT m.address, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address, writer(),
+      -sign * count(*) FILTER (WHERE t.type = 'DEPOSIT'), -sign * count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
+      -sign * count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
+    FROM transactions t JOIN pools p ON p.id = t.pool_id
+    WHERE t.account = m.address AND NOT t.by_owner AND t.pool_id = m.pool_id
+    GROUP BY day, p.contract_address ORDER BY day
+    ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
+      deposits = a.deposits + excluded.deposits,
+      withdrawals = a.withdrawals + excluded.withdrawals,
+      claims = a.claims + excluded.claims;
   END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE FUNCTION pool_members_deleting() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF EXISTS (SELECT FROM pools WHERE id = OLD.pool_id) THEN
-    RAISE EXCEPTION 'the owner cannot leave' USING ERRCODE = 'restrict_violation';
-  END IF;
-  RETURN OLD;
-END $$;
-
--- The update locks the pool. A payment that still saw the member has been committed by then, so it is counted.
-CREATE OR REPLACE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
-  -- Not needed when the pool itself is deleted.
-  IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
-  IF OLD.indexed THEN
-    DELETE FROM member_streams WHERE pool_id = OLD.pool_id AND address = OLD.address;
-    PERFORM count_membership(OLD.pool_id, OLD.address, OLD.type, -1);
+  IF m.indexed THEN
+    INSERT INTO member_counts AS c (address, type, writer, count)
+    SELECT m.address, type, writer(), sign * sum(count) FROM (
+      SELECT m.type::text AS type, 1 AS count
+      UNION ALL SELECT k.type, k.count FROM pools p CROSS JOIN LATERAL (VALUES ('DEPOSIT', p.deposit_count),
+        ('WITHDRAWAL', p.withdrawal_count), ('YIELD_CLAIM', p.claim_count)) AS k(type, count)
+      WHERE p.id = m.pool_id) changes
+    GROUP BY type HAVING sum(count) <> 0 ORDER BY type
+    ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
+    IF sign = 1 THEN
+      PERFORM refresh_streams(ARRAY[m.pool_id]);
+    ELSE
+      DELETE FROM member_streams WHERE pool_id = m.pool_id AND address = m.address;
+    END IF;
   END IF;
   RETURN NULL;
 END $$;
@@ -113,8 +88,9 @@ END $$;
 CREATE OR REPLACE TRIGGER pool_members_inserting BEFORE INSERT ON pool_members FOR EACH ROW
   WHEN (NEW.indexed IS NULL) EXECUTE FUNCTION pool_members_inserting();
 CREATE OR REPLACE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
-  WHEN (NEW.role = 'MEMBER' AND creating() IS NOT TRUE) EXECUTE FUNCTION pool_members_inserted();
-CREATE OR REPLACE TRIGGER pool_members_deleting BEFORE DELETE ON pool_members
-  FOR EACH ROW WHEN (OLD.role = 'OWNER') EXECUTE FUNCTION pool_members_deleting();
+  WHEN (NEW.role = 'MEMBER' AND creating() IS NOT TRUE) EXECUTE FUNCTION pool_members_changed();
 CREATE OR REPLACE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
-  FOR EACH ROW WHEN (OLD.role = 'MEMBER') EXECUTE FUNCTION pool_members_deleted();
+  FOR EACH ROW EXECUTE FUNCTION pool_members_changed();
+
+DROP TRIGGER IF EXISTS pool_members_deleting ON pool_members;
+DROP FUNCTION IF EXISTS pool_members_deleting, pool_members_inserted, pool_members_deleted, count_membership, move_outside;

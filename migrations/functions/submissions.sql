@@ -28,43 +28,11 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- A payment ends its submission. One that a reorganisation takes back is on its way again, whoever submitted its hash. The
--- name sorts after publish_updated_transactions, whose events come first.
-CREATE OR REPLACE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  -- Most updates only fill in gas.
-  IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.status <> o.status) THEN
-    DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM added WHERE status = 'CONFIRMED');
-    -- It was on the chain: only the chain can say that it will not come again.
-    INSERT INTO submissions (transaction_id, account, hash, at, check_at, known)
-    SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds', true
-    FROM added r JOIN removed o ON o.id = r.id
-    WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
-    ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
-      sender = NULL, nonce = NULL;
-    PERFORM stage_submitted(ARRAY(SELECT t.id FROM added t JOIN removed o ON o.id = t.id
-      JOIN submissions s ON s.transaction_id = t.id WHERE o.status = 'EXPIRED' AND t.status = 'PENDING'));
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM removed WHERE status <> 'CONFIRMED');
-  RETURN NULL;
-END $$;
-
 CREATE OR REPLACE TRIGGER publish_told AFTER INSERT ON submissions
   REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
 CREATE OR REPLACE TRIGGER publish_told_again AFTER UPDATE ON submissions
   REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
 CREATE OR REPLACE TRIGGER publish_taken_back AFTER DELETE ON submissions
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
-CREATE OR REPLACE TRIGGER submissions_follow AFTER UPDATE ON transactions
-  REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_follow();
-CREATE OR REPLACE TRIGGER submissions_end AFTER DELETE ON transactions
-  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_end();
 
 DROP FUNCTION IF EXISTS publish_told, publish_told_again, publish_taken_back;

@@ -1,44 +1,43 @@
--- Events of transactions. `final`: whether no reorganisation can take it back any more, as of now. The cursor is read once
--- for a statement.
+-- Events of transactions, and the submissions that they end or begin. `final`: whether no reorganisation can take an event
+-- back any more, as of now.
 
 CREATE OR REPLACE FUNCTION transaction_topic(type text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
     WHEN 'YIELD_CLAIM' THEN 'yield.claimed' END
 $$;
 
--- Insertions and deletions. Functions may have a row of `transactions` neither as argument nor as variable, as the table
--- can be exchanged for a partitioned one (deploy/partitions). Its plan is generic, as in transactions.sql.
+-- Functions may have a row of `transactions` neither as argument nor as variable, as the table can be exchanged for a
+-- partitioned one (deploy/partitions). Plans are generic, as in transactions.sql.
 CREATE OR REPLACE FUNCTION publish_transactions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  direction CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+  sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
   first CONSTANT bigint := published_from();
 BEGIN
-  INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT direction, array_agg(block), array_agg(log), array_agg(item)
-  FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
-    json_strip_nulls(to_json(event)) AS item FROM (
-    SELECT CASE direction WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END AS topic,
-      iso(CASE direction WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END) AS "occurredAt",
-      CASE direction WHEN -1 THEN transaction_topic(r.type) END AS reverted,
-      r.pool_id AS "poolId", r.id AS "transactionId", r.type AS "transactionType", r.tx_hash AS "txHash",
-      r.block_number AS "blockNumber", r.log_index AS "logIndex", r.account, r.amount::text AS amount,
-      CASE direction WHEN 1 THEN coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END AS final
-    FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE) event) numbered
-  GROUP BY n;
-  RETURN NULL;
-END $$;
+  IF TG_OP <> 'UPDATE' THEN
+    INSERT INTO outbox_staged (direction, blocks, logs, items)
+    SELECT sign, array_agg(block), array_agg(log), array_agg(item)
+    FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
+      json_strip_nulls(to_json(event)) AS item FROM (
+      SELECT CASE sign WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END AS topic,
+        iso(CASE sign WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END) AS "occurredAt",
+        CASE sign WHEN -1 THEN transaction_topic(r.type) END AS reverted,
+        r.pool_id AS "poolId", r.id AS "transactionId", r.type AS "transactionType", r.tx_hash AS "txHash",
+        r.block_number AS "blockNumber", r.log_index AS "logIndex", r.account, r.amount::text AS amount,
+        CASE sign WHEN 1 THEN coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END AS final
+      FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE) event) numbered
+    GROUP BY n;
+    IF TG_OP = 'DELETE' THEN
+      DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM changed WHERE status <> 'CONFIRMED');
+    END IF;
+    RETURN NULL;
+  END IF;
 
--- By step: 1 and 2 take back that a transaction was confirmed or expired, and show it as it was; 3 and 4 say that it is.
-CREATE OR REPLACE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE
-  first CONSTANT bigint := published_from();
-BEGIN
   -- Most updates only fill in gas.
   IF NOT EXISTS (SELECT FROM changed r JOIN former o ON o.id = r.id WHERE r.status <> o.status) THEN
     RETURN NULL;
   END IF;
+  -- By step: 1 and 2 take back that it was confirmed or expired, and show it as it was; 3 and 4 say that it is.
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT direction, array_agg(block), array_agg(log), array_agg(json_strip_nulls(event))
   FROM (
@@ -62,6 +61,17 @@ BEGIN
     WHERE r.status <> o.status AND (x.block_number < first) IS NOT TRUE
   ) events
   GROUP BY step, direction, n ORDER BY step;
+  -- A payment ends its submission. One that a reorganisation takes back is on its way again, whoever submitted its hash.
+  DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM changed WHERE status = 'CONFIRMED');
+  -- It was on the chain: only the chain can say that it will not come again.
+  INSERT INTO submissions (transaction_id, account, hash, at, check_at, known)
+  SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds', true
+  FROM changed r JOIN former o ON o.id = r.id
+  WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
+  ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
+    sender = NULL, nonce = NULL;
+  PERFORM stage_submitted(ARRAY(SELECT r.id FROM changed r JOIN former o ON o.id = r.id
+    JOIN submissions s ON s.transaction_id = r.id WHERE o.status = 'EXPIRED' AND r.status = 'PENDING'));
   RETURN NULL;
 END $$;
 
@@ -69,9 +79,11 @@ CREATE OR REPLACE TRIGGER publish_inserted_transactions AFTER INSERT ON transact
   REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (creating() IS NOT TRUE)
   EXECUTE FUNCTION publish_transactions();
 CREATE OR REPLACE TRIGGER publish_updated_transactions AFTER UPDATE ON transactions
-  REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT
-  EXECUTE FUNCTION publish_updated_transactions();
+  REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_transactions();
 CREATE OR REPLACE TRIGGER publish_deleted_transactions AFTER DELETE ON transactions
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_transactions();
 
-DROP FUNCTION IF EXISTS publish_inserted_transactions, publish_deleted_transactions;
+DROP TRIGGER IF EXISTS submissions_follow ON transactions;
+DROP TRIGGER IF EXISTS submissions_end ON transactions;
+DROP FUNCTION IF EXISTS publish_inserted_transactions, publish_updated_transactions, publish_deleted_transactions,
+  submissions_follow, submissions_end;

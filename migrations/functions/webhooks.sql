@@ -38,31 +38,22 @@ END $$;
 CREATE OR REPLACE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-  changed uuid[];
-  changes integer[];
+  begun uuid[] := '{}';
+  ended uuid[] := '{}';
   has_emptied boolean;
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
-      SELECT webhook_id, count(*) FILTER (WHERE status = 'PENDING')::integer AS n FROM added GROUP BY webhook_id) c;
-  ELSIF TG_OP = 'DELETE' THEN
-    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
-      SELECT webhook_id, -count(*)::integer AS n FROM removed WHERE status = 'PENDING' GROUP BY webhook_id) c;
-  ELSE
-    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
-      SELECT webhook_id, sum(n)::integer AS n FROM (
-        SELECT webhook_id, (status = 'PENDING')::integer AS n FROM added
-        UNION ALL SELECT webhook_id, -(status = 'PENDING')::integer FROM removed
-      ) rows GROUP BY webhook_id) c;
-  END IF;
+  IF TG_OP <> 'DELETE' THEN begun := ARRAY(SELECT webhook_id FROM added WHERE status = 'PENDING'); END IF;
+  IF TG_OP <> 'INSERT' THEN ended := ARRAY(SELECT webhook_id FROM removed WHERE status = 'PENDING'); END IF;
   -- In one order in all transactions. The locks are taken before the next delivery is looked up, so that it is of
   -- all that is committed.
-  PERFORM FROM webhooks WHERE id = ANY(changed) ORDER BY id FOR NO KEY UPDATE;
+  PERFORM FROM webhooks WHERE id = ANY(begun || ended) ORDER BY id FOR NO KEY UPDATE;
   WITH stored AS (
     UPDATE webhooks w SET pending = w.pending + c.n, next_delivery_at = (
       SELECT d.next_attempt_at FROM webhook_deliveries d
       WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
-    FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id
+    FROM (SELECT id, sum(n)::integer AS n
+      FROM (SELECT unnest(begun) AS id, 1 AS n UNION ALL SELECT unnest(ended), -1) one GROUP BY id) c
+    WHERE w.id = c.id
     RETURNING w.is_full AND w.pending <= 500 AS has_emptied
   )
   SELECT bool_or(s.has_emptied) INTO has_emptied FROM stored s;
@@ -70,7 +61,7 @@ BEGIN
   -- everything anew when it comes has missed none.
   IF has_emptied THEN
     WITH emptied AS (
-      SELECT id, left_out, status FROM webhooks WHERE id = ANY(changed) AND is_full AND pending <= 500
+      SELECT id, left_out, status FROM webhooks WHERE id = ANY(begun || ended) AND is_full AND pending <= 500
     ), opened AS (
       UPDATE webhooks w SET is_full = false, left_out = NULL FROM emptied e WHERE w.id = e.id
     )

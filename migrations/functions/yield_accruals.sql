@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION yield_accruals_changed() RETURNS trigger LANGUAGE plp
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+  finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
+  first CONSTANT bigint := published_from();
 BEGIN
   PERFORM FROM pools WHERE id IN (SELECT pool_id FROM changed) ORDER BY id FOR NO KEY UPDATE;
   WITH changes AS (
@@ -31,25 +33,15 @@ BEGIN
   GROUP BY type, contract ORDER BY type, contract
   ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
     yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE
-  direction CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-  finalized CONSTANT bigint := coalesce((SELECT finalized_number FROM chain_cursor), -1);
-  first CONSTANT bigint := published_from();
-BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT direction, array_agg(block), array_agg(log), array_agg(item)
+  SELECT sign, array_agg(block), array_agg(log), array_agg(item)
   FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
     json_strip_nulls(to_json(event)) AS item FROM (
-    SELECT CASE direction WHEN 1 THEN 'yield.accrued' ELSE 'transaction.reverted' END AS topic,
-      iso(CASE direction WHEN 1 THEN y.accrued_at ELSE clock_timestamp() END) AS "occurredAt",
-      CASE direction WHEN -1 THEN 'yield.accrued' END AS reverted, y.pool_id AS "poolId",
+    SELECT CASE sign WHEN 1 THEN 'yield.accrued' ELSE 'transaction.reverted' END AS topic,
+      iso(CASE sign WHEN 1 THEN y.accrued_at ELSE clock_timestamp() END) AS "occurredAt",
+      CASE sign WHEN -1 THEN 'yield.accrued' END AS reverted, y.pool_id AS "poolId",
       y.block_number AS "blockNumber", y.log_index AS "logIndex", y.amount::text AS amount,
-      CASE direction WHEN 1 THEN y.block_number <= finalized END AS final
+      CASE sign WHEN 1 THEN y.block_number <= finalized END AS final
     FROM changed y WHERE y.block_number >= first) event) numbered
   GROUP BY n;
   RETURN NULL;
@@ -59,9 +51,7 @@ CREATE OR REPLACE TRIGGER yield_accruals_inserted AFTER INSERT ON yield_accruals
   REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_changed();
 CREATE OR REPLACE TRIGGER yield_accruals_deleted AFTER DELETE ON yield_accruals
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_changed();
-CREATE OR REPLACE TRIGGER publish_accruals AFTER INSERT ON yield_accruals
-  REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_accruals();
-CREATE OR REPLACE TRIGGER publish_deleted_accruals AFTER DELETE ON yield_accruals
-  REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_accruals();
 
-DROP FUNCTION IF EXISTS yield_accruals_inserted, yield_accruals_deleted, publish_deleted_accruals;
+DROP TRIGGER IF EXISTS publish_accruals ON yield_accruals;
+DROP TRIGGER IF EXISTS publish_deleted_accruals ON yield_accruals;
+DROP FUNCTION IF EXISTS yield_accruals_inserted, yield_accruals_deleted, publish_accruals, publish_deleted_accruals;

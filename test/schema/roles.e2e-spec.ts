@@ -223,7 +223,7 @@ describe('functions', () => {
     const rows = await app.sql<{ name: string; settings: string[]; isPublic: boolean }>(`
       SELECT proname AS name, proconfig AS settings, has_function_privilege('savings_read_only', oid, 'EXECUTE') AS "isPublic"
       FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`);
-    expect(rows.length).toBeGreaterThan(25);
+    expect(rows.length).toBeGreaterThan(15);
     for (const row of rows)
       expect(row).toMatchObject({
         settings: expect.arrayContaining(['search_path=public, pg_temp']),

@@ -1,6 +1,40 @@
-import { type AreaClass, type SettingFacts, factsOf } from '#platform/config/settings';
+import { isBoolean, isInt } from 'class-validator';
+import { type AreaClass, FACTS, type Facts, namesOf } from '#platform/config/settings';
+import { rulesOf } from '#platform/foreign/class-validator-internals';
 import { AREAS } from '#settings/environment';
 import { table } from './markdown';
+
+interface SettingFacts extends Facts {
+  name: string;
+  about: string;
+  form: string;
+}
+
+/** @throws Error if a setting has no `@Setting`, or neither that nor its rules describe the form of its values */
+export const factsOf = (area: AreaClass): SettingFacts[] =>
+  namesOf(area).map((name) => {
+    const facts = Reflect.getMetadata(FACTS, area.prototype as object, name) as
+      (Facts & { about: string }) | undefined;
+    if (!facts) throw new Error(`${area.name}.${name} has no @Setting`);
+    const form = facts.form ?? formOf(area, name);
+    if (!form) throw new Error(`${area.name}.${name} has neither a form nor rules that tell it`);
+    return { ...facts, name, form };
+  });
+
+/** What the rules of whole numbers, flags and choices say. */
+function formOf(area: AreaClass, name: string): string | undefined {
+  const rules = new Map(
+    rulesOf(area)
+      .filter(({ propertyName }) => propertyName === name)
+      .map((rule) => [rule.name, rule.constraints as unknown[] | undefined]),
+  );
+  const bound = (rule: string): string => String(rules.get(rule)?.[0]);
+  const choices = rules.get('isIn')?.[0] as string[] | undefined;
+  if (rules.has(isBoolean.name)) return '`true` or `false`';
+  if (choices && choices.length > 0) return choices.map((choice) => `\`${choice}\``).join(', ');
+  if (!rules.has(isInt.name)) return undefined;
+  return rules.has('max') ? `${bound('min')} to ${bound('max')}` : `from ${bound('min')}`;
+}
 
 interface Group {
   title: string;

@@ -17,7 +17,6 @@ import {
   execute,
   seedDraws,
 } from './deploy';
-import { payExample } from './examples';
 import { read, readJson } from './files';
 import { claimPort } from './ports';
 
@@ -103,8 +102,7 @@ async function deployAll(client: DevClient, url: string): Promise<LocalDeploymen
   const further: Record<string, Address> = {};
   for (const [name, contract] of Object.entries(FURTHER))
     further[name] = (await deploy(client, artifacts[contract], [deployed.token])).address;
-  await execute(client, 'TestToken', deployed.token, 'mint', [devKey().address, parseEther('1025')]);
-  await payExample(url, deployed);
+  await execute(client, 'TestToken', deployed.token, 'mint', [devKey().address, parseEther('1000')]);
   await seedDraws(url, deployed);
   return { ...deployed, further };
 }

@@ -11,7 +11,6 @@ import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, startChain } from './chain';
 import { DAPP, VITE, serveDapp } from './dapp';
 import { devKey, poolContracts } from './deploy';
-import { seedExamples } from './examples';
 import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
 import { commandOf, endChild, parentOf } from './processes';
@@ -66,7 +65,6 @@ async function main(): Promise<void> {
   const accounts = await migrate(environment.DATABASE_URL!);
   const as = (role: Role): NodeJS.ProcessEnv => ({ ...environment, DATABASE_URL: accounts(role) });
   if (chain) await heal(chain, as('operator'));
-  if (chain && !process.env.DATABASE_URL) await seedExamples(environment.DATABASE_URL!, chain.deployment);
   tell('Starting the API');
   await run('main.js', as('api'), DEBUGGER);
   if (environment.RPC_URL) {
@@ -125,7 +123,9 @@ async function startLocalChain(): Promise<LocalChain | undefined> {
 async function database(chain: LocalChain | undefined): Promise<string> {
   const name = chain ? `savings_${chain.deployment.genesisHash.slice(2, 10)}` : 'savings';
   tell('Starting PostgreSQL');
-  const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: name });
+  const logged = process.env.LOG_SQL && { log_min_duration_statement: '0', log_parameter_max_length: '0' };
+  const dir = path.join(DATA, 'postgres');
+  const postgres = await startPostgres({ dir, database: name, settings: { ...logged } });
   stops.push(() => postgres.stop());
   return postgres.url;
 }
@@ -176,8 +176,7 @@ function secret(): string {
 /** Starts one of the service's processes and waits until it listens. Its log is printed after our own messages. */
 async function run(script: string, environment: NodeJS.ProcessEnv, debug: string[]): Promise<void> {
   // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
-  const preloaded = process.env.LOG_SQL ? ['--require', path.join(__dirname, 'log-sql.js')] : [];
-  const execArgv = [...(WATCH ? ['--watch', '--watch-preserve-output'] : []), ...preloaded, ...debug];
+  const execArgv = [...(WATCH ? ['--watch', '--watch-preserve-output'] : []), ...debug];
   const child = fork(path.join(__dirname, '..', script), {
     env: environment,
     detached: true,

@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { generated, queryFiles } from '../../scripts/generate';
-import { groups } from '../../scripts/generated/settings';
-import { Setting, factsOf } from '#platform/config/settings';
+import { factsOf, groups } from '../../scripts/generated/settings';
+import { Setting } from '#platform/config/settings';
 import { SETTINGS } from '#settings/environment';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Client } from 'pg';

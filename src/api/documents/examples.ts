@@ -4,10 +4,9 @@ import { byPoolType } from '#values/types';
 
 export type Schema = SchemaObject | ReferenceObject;
 
-/** What a development service has from its start: `src/dev/examples.ts`. Its chain gives that payment that hash. */
 export const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 export const HASH_EXAMPLE = '0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8';
-export const AMOUNT_EXAMPLE = '25000000000000000000';
+const AMOUNT_EXAMPLE = '25000000000000000000';
 const ADDRESS = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 
 /** For fields whose type does not say what they look like. The same name has the same example everywhere. */

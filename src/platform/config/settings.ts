@@ -1,13 +1,13 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, plainToInstance } from 'class-transformer';
-import { IsInt, Max, Min, isBoolean, isInt, validateSync } from 'class-validator';
+import { IsInt, Max, Min, validateSync } from 'class-validator';
 import 'reflect-metadata';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
 import { withFiles } from './setting-files';
 
 type Reader = 'API' | 'indexer' | 'keeper' | 'verify' | 'migrations';
 
-interface Facts {
+export interface Facts {
   /** The processes that act by it. */
   readBy: 'all' | readonly Reader[];
   /** What a value looks like, where its rules do not say it. */
@@ -18,7 +18,7 @@ interface Facts {
   unset?: string;
 }
 
-const KEY = Symbol('setting');
+export const FACTS = Symbol('setting');
 
 /**
  * Says of a setting what operators read in `docs/configuration.md` and `.env.example`, which `npm run generate` writes.
@@ -27,7 +27,7 @@ const KEY = Symbol('setting');
 export const Setting =
   (about: string, facts: Facts): PropertyDecorator =>
   (target, name) =>
-    Reflect.defineMetadata(KEY, { about, ...facts }, target, name);
+    Reflect.defineMetadata(FACTS, { about, ...facts }, target, name);
 
 /** A whole number without a sign. With bounds these are rules; without, the field has rules of its own. */
 export const Integer = (least?: number, most?: number): PropertyDecorator =>
@@ -86,38 +86,6 @@ type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) ext
 export const namesOf = (area: AreaClass): string[] => [
   ...new Set(rulesOf(area).map(({ propertyName }) => propertyName)),
 ];
-
-export interface SettingFacts extends Facts {
-  name: string;
-  about: string;
-  form: string;
-}
-
-/** @throws Error if a setting has no `@Setting`, or neither that nor its rules describe the form of its values */
-export const factsOf = (area: AreaClass): SettingFacts[] =>
-  namesOf(area).map((name) => {
-    const facts = Reflect.getMetadata(KEY, area.prototype as object, name) as
-      (Facts & { about: string }) | undefined;
-    if (!facts) throw new Error(`${area.name}.${name} has no @Setting`);
-    const form = facts.form ?? formOf(area, name);
-    if (!form) throw new Error(`${area.name}.${name} has neither a form nor rules that tell it`);
-    return { ...facts, name, form };
-  });
-
-/** What the rules of whole numbers, flags and choices say. */
-function formOf(area: AreaClass, name: string): string | undefined {
-  const rules = new Map(
-    rulesOf(area)
-      .filter(({ propertyName }) => propertyName === name)
-      .map((rule) => [rule.name, rule.constraints as unknown[] | undefined]),
-  );
-  const bound = (rule: string): string => String(rules.get(rule)?.[0]);
-  const choices = rules.get('isIn')?.[0] as string[] | undefined;
-  if (rules.has(isBoolean.name)) return '`true` or `false`';
-  if (choices && choices.length > 0) return choices.map((choice) => `\`${choice}\``).join(', ');
-  if (!rules.has(isInt.name)) return undefined;
-  return rules.has('max') ? `${bound('min')} to ${bound('max')}` : `from ${bound('min')}`;
-}
 
 /** An empty variable counts as not set, because Kubernetes and compose files cannot unset one. */
 const isSet = (value: unknown): boolean => value !== undefined && value !== '';

@@ -235,7 +235,7 @@ describe('ESLint', () => {
     #features/pools/pools.module #features/pools/pools.service ./lottery.dto`.split(/\s+/);
   const REFUSED = `../../platform/errors/errors ../pools/pools.service #features/pools/pools.dto
     #features/pools/pools.controller #extensions/events/events.sql #features/access/session-feed
-    #features/access/pools.service #settings/environment #indexer/ledger/draws.sql #indexer/indexer.module
+    #features/access/pools.service #settings/environment #indexer/ledger/draws #indexer/indexer.module
     #verify/checks/derived.sql #api/app.module #dev/settings`.split(/\s+/);
 
   it('lets a feature import what others export, and nothing else of them', () => {

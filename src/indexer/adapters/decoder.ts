@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Kind } from '#ledger/adapters/happening';
 import type { PoolsBy } from '#ledger/adapters/pool-contract';
-import { standIn } from '#indexer/ledger/stand-in';
+import { standIn } from '#indexer/ledger/movements';
 import { UnreadableEvents } from '#indexer/reading/block-batch';
 import { isShareKind } from '#indexer/ledger/movements';
 import {

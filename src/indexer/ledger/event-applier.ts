@@ -106,9 +106,10 @@ export class EventApplier {
       const earlier = await this.load(sql.LOAD_APPEARED, appeared, share);
       const counts = new Map<string, number>();
       for (const { event } of earlier) counts.set(event.poolId!, (counts.get(event.poolId!) ?? 0) + 1);
-      this.unfinished = [...counts.keys()].filter((pool) => counts.get(pool)! >= share);
+      const unfinished = new Set([...counts.keys()].filter((pool) => counts.get(pool)! >= share));
+      this.unfinished = [...unfinished];
       // Events of a pool that may have more come behind these.
-      later = new Set(items.flatMap(({ event }) => (this.unfinished.includes(event.poolId!) ? event : [])));
+      later = new Set(items.flatMap(({ event }) => (unfinished.has(event.poolId!) ? event : [])));
       items = inChainOrder([...items, ...earlier]);
     }
     const split = await withGains(this.client, items, pools, { ...rules, later });

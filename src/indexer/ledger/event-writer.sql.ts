@@ -1,6 +1,6 @@
-import { CIRCLE_OF_POOL } from './circles.sql';
+import { CIRCLE_OF_POOL } from './circles';
 import { MOVEMENTS, MOVES_MONEY } from '#indexer/reading/money';
-import { TAKE_BACK } from './holdings.sql';
+import { TAKE_BACK } from './holdings';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Decision } from './decide';
 

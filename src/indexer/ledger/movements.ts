@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import type { Kind, ShareKind } from '#ledger/adapters/happening';
-import { standIn } from './stand-in';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MAX_LOGS } from '#indexer/reading/raw-chain';
 
@@ -10,6 +10,13 @@ export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; accou
 
 export const isShareKind = (kind: Kind): kind is ShareKind => SHARE_KINDS.includes(kind);
 export const isOfShares = (event: ChainEvent): event is ShareEvent => isShareKind(event.kind);
+
+/**
+ * 32 hex digits that stand for a pool which only its contract's name for it is known of. Nobody can find a name whose
+ * digits are the id of another pool.
+ */
+export const standIn = (contract: string, name: string): string =>
+  createHash('sha256').update(`${contract} ${name}`).digest('hex').slice(0, 32);
 
 /** A transfer from this address mints shares, a transfer to it burns them. */
 const NOBODY = `0x${'0'.repeat(40)}`;

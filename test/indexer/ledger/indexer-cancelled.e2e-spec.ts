@@ -1,4 +1,4 @@
-import { standIn } from '#indexer/ledger/stand-in';
+import { standIn } from '#indexer/ledger/movements';
 import { Replay } from '#indexer/replaying/replay';
 import { until } from '../../support/app';
 import {

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { EventApplier } from '#indexer/ledger/event-applier';
-import { TIE } from '#indexer/ledger/pool-names.sql';
+import { TIE } from '#indexer/ledger/pool-names';
 import { MAX_LOGS, MAX_PLACES } from '#indexer/reading/raw-chain';
 import { NO_FIELDS } from '../../support/chain/adapters';
 import { type TestDatabase, freshDatabase, urlAs } from '../../support/database';

@@ -23,10 +23,10 @@ async function main(): Promise<number> {
     arguments: options.chain ? '' : '--no-chain',
     by: OPERATOR,
   };
-  const report = await recorded(DATABASE_URL, operation, run, ({ complete, differences, mended }) => ({
+  const report = await recorded(DATABASE_URL, operation, run, ({ complete, differences, repaired }) => ({
     complete,
     differences,
-    mended,
+    repaired,
   }));
   return exitCode(report);
 }

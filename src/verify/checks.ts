@@ -5,12 +5,11 @@ import { NEXT_CONTRACTS, NEXT_VALUES } from '#verify/checks/chain.sql';
 import { compareCircles } from '#verify/checks/circles';
 import { compareDerived } from '#verify/checks/compare';
 import { tellCompleteness } from '#verify/checks/completeness';
-import * as derived from '#verify/checks/derived';
 import * as sql from '#verify/checks/derived.sql';
-import { NEXT_EVENTS } from '#verify/checks/events.sql';
-import { compareEvents, compareTimes } from '#verify/checks/ledger';
-import type { Look } from '#verify/checks/look';
-import { NEXT_STORED } from '#verify/checks/node.sql';
+import { COMPARE_EVENTS, COMPARE_LEDGER_ROWS, NEXT_EVENTS } from '#verify/checks/events.sql';
+import type { Doubt } from '#verify/checks/findings';
+import { type Look, Stopped, wordsOf } from '#verify/checks/look';
+import { NEXT_BLOCKS, NEXT_STORED } from '#verify/checks/node.sql';
 import { comparePositions } from '#verify/checks/positions';
 import { comparePublished } from '#verify/checks/published';
 import { NEXT_HOLDERS, compareShares } from '#verify/checks/shares';
@@ -50,6 +49,7 @@ export async function nextBatch(
   limit: number,
 ): Promise<{ keys: string[]; last: string | null }> {
   const { walk, compare } = check;
+  const { findings } = look;
   if (!walk) {
     await compare(look, []);
     return { keys: [''], last: null };
@@ -61,28 +61,50 @@ export async function nextBatch(
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     if (!NOT_COMPUTED.test(code ?? '')) throw error;
+    findings.take(limit === 1);
     if (limit > 1) return nextBatch(check, look, after, 1);
-    look.findings.skip(`${check.name} of ${keys[0]}: ${message}`);
+    findings.skip(`${check.name} of ${keys[0]}: ${message}`);
     return { keys, last: walk.behind?.(keys[0]) ?? keys[0] };
   }
+  findings.take();
+  findings.count(check.name, keys.length);
   return { keys, last: keys.length < limit ? null : keys.at(-1)! };
 }
 
-/** Runs a check from its beginning to its end. @param note gets the rows of each batch, and the share that is done */
+/** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
+const TARGET_MS = 250;
+
+/**
+ * Runs a check from its beginning to its end. The size of a batch follows from the time that those before took.
+ * @param note gets the share that is done, after each batch
+ */
 export async function runCheck(
   check: Check,
   look: Look,
-  note: (rows: number, share: number) => void = () => undefined,
+  note: (share: number) => void = () => undefined,
 ): Promise<void> {
-  const { walk } = check;
-  const total = walk ? await look.estimate(walk.table) : 1;
-  let done = 0;
-  await look.goOn(walk?.first ?? '', walk?.atOnce ?? [1, 1], async (after, limit) => {
+  const { first, atOnce, table } = check.walk ?? { first: '', atOnce: [1, 1] };
+  const total = table ? await look.estimate(table) : 1;
+  let [limit, done] = [atOnce[0], 0];
+  for (let after: string | null = first; after !== null;) {
+    if (look.mode.signal.aborted) throw new Stopped('stopped before the end');
+    const begun = performance.now();
     const { keys, last } = await nextBatch(check, look, after, limit);
+    const elapsed = performance.now() - begun;
+    if (elapsed > 2 * TARGET_MS) limit = Math.max(1, limit >> 1);
+    else if (elapsed < TARGET_MS / 2) limit = Math.min(atOnce[1], limit * 2);
     done += keys.length;
-    note(keys.length, done / total);
-    return last;
-  });
+    note(done / total);
+    after = last;
+  }
+}
+
+/** Draws of which events are in doubt are only named. @param keys contracts and ids of draws */
+async function compareDraws(look: Look, keys: string[]): Promise<void> {
+  for (const isClear of [true, false]) {
+    const some = keys.filter((key) => look.findings.isDisputed(key) !== isClear);
+    if (some.length > 0) await compareDerived(look, sql.DRAWS, wordsOf(some), isClear);
+  }
 }
 
 const BATCH = [50, 5000] as const;
@@ -101,15 +123,22 @@ export const CHECKS: readonly Check[] = [
     ofChain: true,
     // Contract and number.
     walk: { table: 'chain_events', first: ' 0', next: NEXT_EVENTS, atOnce: [1000, 5000] },
-    compare: compareEvents,
+    compare: async (look, keys) =>
+      look.findings.doubt(await look.rows<Doubt>(COMPARE_EVENTS, ...wordsOf(keys))),
   },
-  { name: 'blocks on the chain', ofChain: true, asks: 'blocks', compare: compareBlocksAtNode },
+  {
+    name: 'blocks on the chain',
+    ofChain: true,
+    asks: 'blocks',
+    walk: { table: 'chain_blocks', first: '-1', next: NEXT_BLOCKS, atOnce: [200, 200] },
+    compare: compareBlocksAtNode,
+  },
   {
     name: 'events on the chain',
     ofChain: true,
     asks: 'blocks',
     // Block and log index.
-    walk: { table: 'chain_events', first: '-1 -1', next: NEXT_STORED, atOnce: [50, 500] },
+    walk: { table: 'chain_events', first: '-1 -1', next: NEXT_STORED, atOnce: [50, 200] },
     compare: compareEventsAtNode,
   },
   { name: 'blocks', ofChain: true, compare: compareBlocks },
@@ -119,7 +148,7 @@ export const CHECKS: readonly Check[] = [
     ofChain: true,
     // Contract and id.
     walk: { table: 'lottery_draws', first: ' -1', next: sql.NEXT_DRAWS, atOnce: [1, 5000] },
-    compare: derived.compareDraws,
+    compare: compareDraws,
   },
   { name: 'shares', ofChain: true, walk: OF_HOLDERS, compare: compareShares },
   { name: 'shareTotals', ofChain: true, compare: (look) => compareDerived(look, [sql.SHARE_TOTALS]) },
@@ -131,8 +160,21 @@ export const CHECKS: readonly Check[] = [
     compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
   },
   { name: 'names', ofChain: true, compare: (look) => compareDerived(look, sql.NAMES) },
-  { name: 'ledger', ofChain: true, walk: OF_POOLS, compare: compareTimes },
-  { name: 'pools', ofChain: false, walk: OF_POOLS, compare: derived.comparePools },
+  {
+    name: 'ledger',
+    ofChain: true,
+    walk: OF_POOLS,
+    async compare(look, ids) {
+      look.findings.doubt(await look.rows<Doubt>(COMPARE_LEDGER_ROWS, ids));
+      await compareDerived(look, [sql.UNCONFIRMED], [ids]);
+    },
+  },
+  {
+    name: 'pools',
+    ofChain: false,
+    walk: OF_POOLS,
+    compare: (look, ids) => compareDerived(look, sql.OF_POOLS, [ids]),
+  },
   {
     name: 'positions',
     ofChain: true,
@@ -145,13 +187,12 @@ export const CHECKS: readonly Check[] = [
     },
   },
   { name: 'totals', ofChain: false, compare: (look) => compareDerived(look, [sql.TOTALS]) },
-  { name: 'unpaid', ofChain: false, compare: (look) => compareDerived(look, sql.UNPAID) },
-  { name: 'of none', ofChain: true, compare: (look) => compareDerived(look, sql.OF_NONE) },
+  { name: 'unpaid', ofChain: false, compare: (look) => compareDerived(look, [sql.CANCELLED]) },
   {
     name: 'addresses',
     ofChain: false,
     walk: { table: 'users', first: '', next: sql.NEXT_ADDRESSES, atOnce: BATCH },
-    compare: derived.compareAddresses,
+    compare: (look, addresses) => compareDerived(look, sql.OF_ADDRESSES, [addresses]),
   },
   {
     name: 'contracts',
@@ -170,7 +211,7 @@ export const CHECKS: readonly Check[] = [
       table: 'positions',
       first: `${sql.FIRST_POOL} `,
       next: NEXT_VALUES,
-      atOnce: [50, 2000],
+      atOnce: [50, 500],
       behind: (key) => `${key.split(' ')[0]} ~`,
     },
     compare: compareHoldings,

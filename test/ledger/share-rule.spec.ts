@@ -44,7 +44,7 @@ function checked(rows: ChainEvent[]): { wrong: string[]; models: Map<string, Sha
       .get(row.account!)!
       .apply({ own: partOf(row), isSecond: index >= SECOND, other: other && partOf(other) });
   });
-  return { wrong: wrong.map(({ id, column }) => `${id.split(' ')[1]} ${column}`), models };
+  return { wrong: wrong.map(({ id, kind }) => `${id.split(' ')[1]} ${kind.split('.')[1]}`), models };
 }
 
 const number = fc.bigInt({ min: 0n, max: 10n ** 24n });

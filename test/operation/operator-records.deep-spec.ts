@@ -31,7 +31,7 @@ describe('commands of operators', () => {
         ...by,
         command: 'verify --repair',
         arguments: '--no-chain',
-        result: expect.objectContaining({ mended: 0 }) as object,
+        result: expect.objectContaining({ repaired: 0 }) as object,
       }),
     ]);
   });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Client } from 'pg';
-import { mending } from '#verify/checks/connection';
+import { repairing } from '#verify/checks/connection';
 import type { Role } from '#dev/settings';
 import { type SignedIn, TestApp } from '../support/app';
 import { urlAs, connectTo } from '../support/database';
@@ -70,10 +70,10 @@ it.each([
 
 it('verify --repair says so, and leaves the connection as it was', async () => {
   await as('service', async (client) => {
-    await expect(mending(client, () => client.query(REPAIRS[0]))).rejects.toThrow(
+    await expect(repairing(client, () => client.query(REPAIRS[0]))).rejects.toThrow(
       'only the owner of pools and operators may repair it',
     );
     await expect(client.query(REPAIRS[0])).rejects.toMatchObject({ code: '23001' });
   });
-  await as('owner', (client) => mending(client, () => client.query(REPAIRS[0])));
+  await as('owner', (client) => repairing(client, () => client.query(REPAIRS[0])));
 });

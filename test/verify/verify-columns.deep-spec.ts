@@ -9,7 +9,6 @@ const FOLLOW: Record<string, string[]> = {
   pools: COPIES,
   pool_members: COPIES,
   users: COPIES,
-  submissions: ['submissions', 'outbox'],
 };
 
 const scene = new VerifyScene();
@@ -20,7 +19,7 @@ afterEach(() => scene.putBack());
 it.each(rounds(CORRUPTIONS.filter((each) => !isGiven(each))).map((round, i) => [i + 1, round] as const))(
   'names and repairs a derived column of each table, round %i',
   async (_, round) => {
-    const kinds = await scene.mend(round.map(({ statement }) => statement));
+    const kinds = await scene.repair(round.map(({ statement }) => statement));
     const missed = round.filter(({ kind }) => !kinds.some((found) => new RegExp(kind).test(found)));
     expect(missed.map(({ column }) => column)).toEqual([]);
   },
@@ -36,7 +35,7 @@ it.each(CORRUPTIONS.filter(isGiven))('names $column', async ({ table, kind, stat
   // What was right stays so: repair writes nothing else than what is wrong.
   const mayChange = [...SUMS, ...CACHES, ...(FOLLOW[table] ?? [])];
   const changed = await scene.changed();
-  const mended = listed.every((found) => found.mended);
-  expect(changed.filter((name) => !mayChange.includes(name) && (mended || name !== table))).toEqual([]);
-  if (mended && changed.length > 0) expect((await scene.verify(false, scene.node)).listed).toEqual([]);
+  const repaired = listed.every((found) => found.repaired);
+  expect(changed.filter((name) => !mayChange.includes(name) && (repaired || name !== table))).toEqual([]);
+  if (repaired && changed.length > 0) expect((await scene.verify(false, scene.node)).listed).toEqual([]);
 });

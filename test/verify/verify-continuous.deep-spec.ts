@@ -315,8 +315,6 @@ describe('continuous verification', () => {
         VALUES ('${account(5)}', 1, 'ACTIVE', 1, 0, 0, 0, now());
       UPDATE account_days SET deposits = 5 WHERE address = '${account(4)}';
       UPDATE pools SET balance = balance + 1;
-      INSERT INTO submissions (transaction_id, account, hash, at, check_at)
-        VALUES (gen_random_uuid(), '${account(4)}', 'h', now(), now());
       UPDATE chain_blocks SET parent_hash = 'other' WHERE number = 70;
       INSERT INTO pool_names (contract, name, pool_id, stand_in, block_number, log_index)
         VALUES ('${account(5)}', '1', '${POOL}', '${POOL}', 60, 0);
@@ -324,7 +322,7 @@ describe('continuous verification', () => {
     await untilFound([
       ...['chain_blocks.hash', 'pool_names.stand_in', 'outbox.items'],
       ...['positions.balance', 'pool_totals.deposited', 'set_aside_counts.count', 'lottery_draws.status'],
-      ...['account_days.deposits', 'pools.balance', 'submissions.state'],
+      ...['account_days.deposits', 'pools.balance'],
     ]);
     // Of a pool whose events are in doubt, positions are not replayed.
     await corrupt('DELETE FROM chain_events WHERE seq = 60');

@@ -117,10 +117,10 @@ it(`repairs during traffic, to the unit, SEED=${SEED}`, async () => {
     );
     let report = await verified(true);
     // What deadlocks with the traffic five times in a row is left for the next time.
-    while (report.notChecked.some((why) => why.endsWith('could not be mended: deadlock detected')))
+    while (report.notChecked.some((why) => why.endsWith('could not be repaired: deadlock detected')))
       report = await verified(true);
     const { listed, notChecked } = report;
-    expect({ notChecked, left: listed.filter(({ mended }) => !mended) }).toEqual({
+    expect({ notChecked, left: listed.filter(({ repaired }) => !repaired) }).toEqual({
       notChecked: [],
       left: [],
     });

@@ -6,7 +6,7 @@ import { updateKept } from '#indexer/ledger/event-applier';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { Tally, refusal } from '#indexer/ledger/set-aside';
-import { mending } from '#verify/checks/connection';
+import { repairing } from '#verify/checks/connection';
 import type { Look } from '#verify/checks/look';
 import {
   FIND_GONE,
@@ -84,7 +84,7 @@ export class PoolCorrection {
     if (some.length === 0) return undefined;
     try {
       // The indexer's batches wait meanwhile.
-      const { pools, outcomes } = await mending(this.look.client, () => this.make(some, tryFailed));
+      const { pools, outcomes } = await repairing(this.look.client, () => this.make(some, tryFailed));
       this.corrected.pools += pools;
       this.corrected.chain_events += outcomes;
       return undefined;

@@ -40,7 +40,7 @@ const REACH = `
 const REPAIRED = [
   // This process compares these, while the database compares the others. Positions of events in doubt stay.
   ['shares', 'set aside', 'names', 'positions'],
-  ['draws', 'shareTotals', 'winners', 'pools', 'totals', 'of none', 'addresses'],
+  ['draws', 'shareTotals', 'winners', 'pools', 'totals', 'addresses'],
 ];
 const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
@@ -83,23 +83,28 @@ export class Replay {
   private async all(writer: Client, reader: Client): Promise<Omit<ReplayReport, 'seconds'>> {
     const { rows } = await writer.query<Reach>(REACH);
     if (rows.length === 0) return { events: 0, corrected: {}, refused: [], adapted: [] };
-    const findings = new Findings(MOST_REFUSED);
     const mode = { repair: true, hasEvents: true, signal: this.signal };
-    const [reading, writing] = [reader, writer].map((client) => new Look(client, findings, mode));
+    const looks = [reader, writer].map((client) => new Look(client, new Findings(MOST_REFUSED), mode));
+    const [reading, writing] = looks;
     const pools = new PoolCorrection(writing);
     const events = await this.walk(reading, writing, pools);
-    await Promise.all(REPAIRED.map((names, i) => this.repair([reading, writing][i], names)));
-    const { mended } = findings;
-    const { notChecked, listed } = findings.report();
+    await Promise.all(REPAIRED.map((names, i) => this.repair(looks[i], names)));
+    const reports = looks.map(({ findings }) => findings.report());
+    const repaired = Object.assign({}, ...looks.map(({ findings }) => findings.repaired)) as Record<
+      string,
+      number
+    >;
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,
       events,
-      corrected: { ...mended, ...pools.corrected, pools: pools.corrected.pools + (mended.pools ?? 0) },
+      corrected: { ...repaired, ...pools.corrected, pools: pools.corrected.pools + (repaired.pools ?? 0) },
       refused: [
         ...pools.refused,
-        ...notChecked,
-        ...listed.flatMap(({ kind, id, mended: isDone }) => (isDone ? [] : `${kind} ${id}`)),
+        ...reports.flatMap(({ notChecked }) => notChecked),
+        ...reports.flatMap(({ listed }) =>
+          listed.flatMap(({ kind, id, repaired: is }) => (is ? [] : `${kind} ${id}`)),
+        ),
       ],
     };
   }

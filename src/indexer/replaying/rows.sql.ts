@@ -1,5 +1,4 @@
 import { MOVEMENTS } from '#indexer/reading/money';
-import { repairOf } from '#verify/checks/compare';
 import { POOL_COLUMNS, RECOUNT, STREAMS } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
@@ -104,5 +103,5 @@ export const SET_POOLS = [
    INSERT INTO owner_totals AS o (owner_id, type, contract, writer, active)
    SELECT owner_id, type, contract, 0, sum(active) FROM changed GROUP BY 1, 2, 3 HAVING sum(active) <> 0 ORDER BY 1, 2, 3
    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = o.active + excluded.active`,
-  repairOf(STREAMS),
+  STREAMS.repair!,
 ];

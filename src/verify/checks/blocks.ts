@@ -49,40 +49,24 @@ const COMPARE_BLOCKS = `
  */
 const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigint AND number > 0';
 
-/** By the block where it stands. Nothing is proven where more was proven than read. */
-const REPAIR_CURSOR = `
-  UPDATE chain_cursor c SET block_time = b.time, proven_number = CASE WHEN proven_number <= c.block_number THEN proven_number ELSE 0 END,
-    applied_number = least(applied_number, c.block_number),
-    finalized_number = CASE WHEN finalized_number <= c.block_number THEN finalized_number END
-  FROM chain_blocks b WHERE b.number = c.block_number AND b.hash = c.block_hash`;
-
-type BlockValue = Value & { table: 'chain_blocks' | 'chain_cursor' };
-
-/** Where the indexer stands: a person has to tell on which block. */
-const BY_HAND = ['chain_id', 'genesis_hash', 'block_hash', 'block_number'];
-
-/** Compares the last blocks and the cursor with each other and with the events. */
+/** Compares the last blocks and the cursor with each other and with the events. Where the cursor stands, a person decides. */
 export async function compareBlocks(look: Look): Promise<void> {
-  const found = await look.rows<BlockValue>(COMPARE_BLOCKS);
-  await reportBlocks(
-    look,
-    found.filter(({ table }) => table === 'chain_blocks'),
+  const found = await look.rows<Value & { table: string }>(COMPARE_BLOCKS);
+  const isBlock = ({ table }: { table: string }): boolean => table === 'chain_blocks';
+  await reportBlocks(look, found.filter(isBlock));
+  await look.report(
+    'chain_cursor',
+    found.filter((each) => !isBlock(each)),
   );
-  const cursor = found.filter(({ table }) => table === 'chain_cursor');
-  const [byHand, mendable] = [true, false].map((is) =>
-    cursor.filter(({ column }) => BY_HAND.includes(column) === is),
-  );
-  await look.report('chain_cursor', mendable, async () => {
-    await look.client.query(LOCK_CURSOR);
-    await look.client.query(REPAIR_CURSOR);
-  });
-  await look.report('chain_cursor', byHand);
 }
 
 /** Wrong blocks are forgotten, so that the indexer reads them again; but never the first block of the chain. */
 export async function reportBlocks(look: Look, wrong: Value[]): Promise<void> {
-  const [first, others] = [true, false].map((is) => wrong.filter(({ id }) => (id === '0') === is));
-  await look.report('chain_blocks', first);
+  const others = wrong.filter(({ id }) => id !== '0');
+  await look.report(
+    'chain_blocks',
+    wrong.filter(({ id }) => id === '0'),
+  );
   await look.report('chain_blocks', others, async () => {
     await look.client.query(LOCK_CURSOR);
     const highest = others.map(({ id }) => BigInt(id)).reduce((a, b) => (a > b ? a : b));

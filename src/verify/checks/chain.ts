@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { encodeFunctionData, parseAbi } from 'viem';
+import { type Hex, encodeFunctionData, parseAbi } from 'viem';
 import {
   type AtCursor,
   type Holding,
@@ -10,155 +10,114 @@ import {
 } from '#verify/contract/holdings';
 import { HELD_SHARES, LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Doubt } from './findings';
-import { type Look, halves } from './look';
+import { type Look, unique, wordsOf } from './look';
 
 const abi = parseAbi([
   'function seq() view returns (uint64)',
   'function balanceOf(address account) view returns (uint256)',
 ]);
 
-/** The node does not answer, or cannot answer this. */
-export class NotComparable extends Error {}
 /** No endpoint has the cursor's block, or too few have it to decide which is right. This may change later. */
 export class OtherBlock extends Error {}
 
-/** After so many calls, check again that the node still has the cursor's block. */
-const CALLS_PER_CHECK = 500;
 const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 const MIN_SIGHTINGS = 3;
 
-/** Compares values of pools with those of the contracts at the ledger's block. @param keys pools, and pools with an account. @throws NotComparable */
-export async function compareHoldings(look: Look, keys: string[]): Promise<void> {
-  const asked = await compareWanted(
+/** Compares values of pools with those of the contracts at the ledger's block. @param keys pools, and pools with an account */
+export const compareHoldings = (look: Look, keys: string[]): Promise<void> =>
+  compareAnswers(
     look,
     keys,
-    (some) => look.rows<Holding>(LEDGER_HOLDINGS, ...halves(some)),
-    (rows) => rows.flatMap(questionsOf).map((each) => ({ ...each, key: each.id })),
+    (some) => look.rows<Holding>(LEDGER_HOLDINGS, ...wordsOf(some)),
+    (rows) => rows.flatMap(questionsOf),
   );
-  const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
-  look.findings.count('pools on the chain', keys.filter((key) => !key.includes(' ')).length);
-  look.findings.count('balances on the chain', asked.length - yields);
-  look.findings.count('claimable yields on the chain', yields);
-}
 
-/** Compares the number of events read with each contract's own count. @throws NotComparable */
-export async function compareSeqs(look: Look, contracts: string[]): Promise<void> {
+/** Compares the number of events read with each contract's own count. */
+export function compareSeqs(look: Look, contracts: string[]): Promise<void> {
   type Last = AtCursor & Record<'contract' | 'seq' | 'block', string>;
   const data = encodeFunctionData({ abi, functionName: 'seq' });
-  const wantedOf = ({ contract, seq, block }: Last): Wanted => ({
-    ...{ key: contract, id: contract },
-    kind: 'chain.seq',
-    wanted: BigInt(seq),
+  const questionOf = ({ contract, seq, block }: Last): Question => ({
+    ...{ kind: 'chain.seq', id: contract, wanted: BigInt(seq) },
     call: ethCall(contract, data, block),
   });
-  const read = (some: string[]): Promise<Last[]> => look.rows(LAST_EVENTS, some);
-  await compareWanted(look, contracts, read, (rows) => rows.map(wantedOf));
-  look.findings.count('contracts', contracts.length);
+  return compareAnswers(
+    look,
+    contracts,
+    (some) => look.rows<Last>(LAST_EVENTS, some),
+    (rows) => rows.map(questionOf),
+  );
 }
 
-/** Compares the shares that accounts have of vaults with what these say. @param keys vaults and accounts. @throws NotComparable */
-export async function compareBalances(look: Look, keys: string[]): Promise<void> {
+/** Compares the shares that accounts have of vaults with what these say. @param keys vaults and accounts */
+export function compareBalances(look: Look, keys: string[]): Promise<void> {
   type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
-  const wantedOf = ({ vault, account, shares, block }: Held): Wanted => {
-    const args = [account as `0x${string}`] as const;
-    const call = ethCall(vault, encodeFunctionData({ abi, functionName: 'balanceOf', args }), block);
-    const key = `${vault} ${account}`;
-    return { key, kind: 'chain.shares', id: key, wanted: BigInt(shares), call };
+  const questionOf = ({ vault, account, shares, block }: Held): Question => {
+    const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [account as Hex] });
+    const call = ethCall(vault, data, block);
+    return { kind: 'chain.shares', id: `${vault} ${account}`, wanted: BigInt(shares), call };
   };
-  const read = (some: string[]): Promise<Held[]> => look.rows(HELD_SHARES, ...halves(some));
-  await compareWanted(look, keys, read, (rows) => rows.map(wantedOf));
-  look.findings.count('shares on the chain', keys.length);
+  return compareAnswers(
+    look,
+    keys,
+    (some) => look.rows<Held>(HELD_SHARES, ...wordsOf(some)),
+    (rows) => rows.map(questionOf),
+  );
 }
 
-type Wanted = Question & { key: string };
-
-/** Compares what the ledger wants with what contracts say. @returns everything that was asked at first */
-async function compareWanted<Row extends AtCursor>(
+/** Compares what the ledger expects with what contracts say. */
+async function compareAnswers<Row extends AtCursor>(
   look: Look,
   keys: string[],
   read: (keys: string[]) => Promise<Row[]>,
-  wantedOf: (rows: Row[]) => Wanted[],
-): Promise<Question[]> {
-  const { asked, differing } = await certain(look, async (again) => {
-    const rows = await read(again ? [...again] : keys);
-    return compareAnswers(look, rows[0], wantedOf(rows));
+  questionsIn: (rows: Row[]) => Question[],
+): Promise<void> {
+  const { findings, unnumbered, mode } = look;
+  const wrong = await differing(look, keys, read, async (rows, isFirst) => {
+    const questions = questionsIn(rows);
+    const calls = questions.map(({ call }) => call);
+    const answers = calls.length > 0 ? await mode.chain!.ask(calls, rows[0]) : [];
+    return questions.flatMap((question, i): Doubt[] => {
+      const { kind, id, wanted } = question;
+      const value = amountOf(answers[i], question);
+      if (isFirst) findings.count(kind, 1);
+      if (value === wanted) return [];
+      if (kind === 'chain.seq' && lacksFunction(answers[i])) unnumbered.add(id);
+      else if (typeof value === 'string') findings.skip(value);
+      // The chain knows its balances, so it is the ledger that differs.
+      else return [{ kind, id, found: `${wanted}`, wanted: `${value}`, subjects: [] }];
+      return [];
+    });
   });
-  look.findings.doubt(differing);
-  return asked;
-}
-
-interface Asked<Row> {
-  asked: Row[];
-  /** With the keys by which to compare again. */
-  differing: (Doubt & { key: string })[];
+  findings.doubt(wrong);
 }
 
 /**
- * Compares again what differs, each time with the ledger as it is then.
- * @param compare gets the keys to compare again, undefined for all
- * @returns everything that was compared at first, and what differed each time
+ * Compares rows of the ledger with what nodes say, and then again what differs, each time with the ledger as it is then.
+ * Repeats what fails until the nodes have the cursor's block: either of them may be moving.
+ * @returns what differed each time
  */
-export async function certain<Row>(
+export async function differing<Row extends AtCursor>(
   look: Look,
-  compare: (again?: Set<string>) => Promise<Asked<Row>>,
-): Promise<Asked<Row>> {
-  const { asked, differing: first } = await patiently(look, compare);
-  let differing = first;
-  for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.length > 0; sightings += 1) {
-    const again = new Set(differing.map(({ key }) => key));
-    ({ differing } = await patiently(look, () => compare(again)));
-  }
-  return { asked, differing };
-}
-
-/** Repeats the work until the node has the cursor's block. Either of them may be moving. */
-async function patiently<T>(look: Look, work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  keys: string[],
+  read: (keys: string[]) => Promise<Row[]>,
+  compare: (rows: Row[], isFirst: boolean) => Promise<Doubt[]>,
+): Promise<Doubt[]> {
+  const { signal } = look.mode;
+  for (let [sightings, tries, some] = [0, 1, keys]; ;) {
     try {
-      return await work();
+      const rows = await read(some);
+      const wrong = rows.length > 0 ? await compare(rows, sightings === 0) : [];
+      sightings += 1;
+      if (wrong.length === 0 || sightings === MIN_SIGHTINGS) return wrong;
+      [tries, some] = [1, unique(wrong.map(({ id }) => id))];
     } catch (error) {
-      if (!(error instanceof OtherBlock)) throw error;
-      if (tries === MAX_TRIES || look.mode.signal.aborted) throw new NotComparable(error.message);
-      await pause(look);
+      if (!(error instanceof OtherBlock) || tries === MAX_TRIES || signal.aborted) throw error;
+      tries += 1;
     }
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }
-}
-
-export async function pause({ mode }: Look): Promise<void> {
-  await sleep(RETRY_MS, undefined, { signal: mode.signal }).catch(() => undefined);
-}
-
-/** @param cursor undefined if there are no questions */
-async function compareAnswers(
-  look: Look,
-  cursor: AtCursor | undefined,
-  questions: Wanted[],
-): Promise<Asked<Question>> {
-  const differing: Asked<Question>['differing'] = [];
-  for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {
-    const some = questions.slice(i, i + CALLS_PER_CHECK);
-    const answers = await look.mode.chain!.ask(
-      some.map(({ call }) => call),
-      cursor!,
-    );
-    some.forEach((question, index) => {
-      const { key, kind, id, wanted } = question;
-      const value = amountOf(answers[index], question);
-      const isUnnumbered = kind === 'chain.seq' && lacksFunction(answers[index]);
-      if (isUnnumbered && value !== wanted) look.unnumbered.add(id);
-      else if (typeof value === 'string') look.findings.skip(value);
-      else if (value !== wanted)
-        differing.push({
-          key,
-          // The chain knows its balances, so it is the ledger that differs.
-          ...{ kind, id, found: wanted.toString(), wanted: value.toString() },
-          subjects: [],
-        });
-    });
-  }
-  return { asked: questions, differing };
 }
 
 /** Whether the contract lacks the function that was asked for. */

@@ -1,4 +1,4 @@
-import type { Row } from './model-rows';
+import type { Rows } from './model-rows';
 
 /** An applied event of a circle. Amounts in token units, times as the database writes them. */
 export interface CircleEvent {
@@ -18,26 +18,25 @@ export interface CircleEvent {
   time: string;
 }
 
-export type Rows = Record<'circles' | 'circle_members' | 'circle_rounds', Row[]>;
-
+/** By the names of columns. */
 interface Member {
   place: number;
-  joinedAt: string | null;
+  joined_at: string | null;
   collateral: bigint;
   /** In the round that runs, or was the last. */
   paid: bigint;
   missed: number;
   won: bigint;
-  paidOut: bigint;
+  paid_out: bigint;
   refunded: bigint;
 }
 
 interface Round {
   account: string;
   paid: Set<string>;
-  endsAt: string | null;
+  ends_at: string | null;
   pot: string | null;
-  endedAt: string | null;
+  ended_at: string | null;
 }
 
 /**
@@ -66,28 +65,28 @@ export class CircleModel {
     else if (kind === 'CircleCancelled') this.state = 'CANCELLED';
     else if (!member) return;
     else if (kind === 'Joined') {
-      member.joinedAt ??= event.time;
+      member.joined_at ??= event.time;
       member.collateral += amount;
     } else if (kind === 'Contributed') this.pay(account!, member, amount, place);
     else if (kind === 'CollateralUsed') {
       member.collateral -= amount;
       member.missed += 1;
       this.pay(account!, member, amount, place);
-    } else if (kind === 'PaidOut') member.paidOut += amount;
+    } else if (kind === 'PaidOut') member.paid_out += amount;
     else if (kind === 'CircleRefunded') member.refunded += amount;
   }
 
   private name(account: string, place: number): void {
     if (this.rounds.has(place) || this.members.has(account)) return;
-    const sums = { collateral: 0n, paid: 0n, missed: 0, won: 0n, paidOut: 0n, refunded: 0n };
-    this.members.set(account, { place, joinedAt: null, ...sums });
-    this.rounds.set(place, { account, paid: new Set(), endsAt: null, pot: null, endedAt: null });
+    const sums = { collateral: 0n, paid: 0n, missed: 0, won: 0n, paid_out: 0n, refunded: 0n };
+    this.members.set(account, { place, joined_at: null, ...sums });
+    this.rounds.set(place, { account, paid: new Set(), ends_at: null, pot: null, ended_at: null });
   }
 
   private start(until: string | null): void {
     this.state = 'RUNNING';
     const first = this.rounds.get(0);
-    if (first) first.endsAt = until;
+    if (first) first.ends_at = until;
   }
 
   private pay(account: string, member: Member, amount: bigint, place: number): void {
@@ -97,57 +96,34 @@ export class CircleModel {
 
   private endRound({ account, until, time }: CircleEvent, pot: bigint, place: number): void {
     const round = this.rounds.get(place);
-    if (round) Object.assign(round, { pot: `${pot}`, endedAt: time });
+    if (round) Object.assign(round, { pot: `${pot}`, ended_at: time });
     const next = this.rounds.get(place + 1);
-    if (next) next.endsAt = until;
+    if (next) next.ends_at = until;
     this.ended += 1;
     for (const member of this.members.values()) member.paid = 0n;
     const winner = this.members.get(account ?? '');
     if (winner) winner.won += pot;
   }
 
-  /** As text, by the names of the columns; none of a circle that nobody opened. */
-  rows(): Rows {
+  /** None of a circle that nobody opened. */
+  rows(): Rows<'circles' | 'circle_members' | 'circle_rounds'> {
     const { opened } = this;
     if (!opened) return { circles: [], circle_members: [], circle_rounds: [] };
     const key = { contract: opened.contract, circle_id: opened.circle };
+    const { pool, account, amount, collateral, period, place, until, time } = opened;
     return {
       circles: [
         {
-          ...key,
-          pool_id: opened.pool,
-          organiser: opened.account,
-          contribution: opened.amount,
-          collateral: opened.collateral,
-          period: opened.period,
-          places: opened.place,
-          join_by: opened.until,
-          state: this.state,
-          rounds_ended: `${this.ended}`,
-          round_end: this.state === 'RUNNING' ? (this.rounds.get(this.ended)?.endsAt ?? null) : null,
-          opened_at: opened.time,
+          ...{ ...key, pool_id: pool, organiser: account, contribution: amount, collateral, period },
+          ...{ places: place, join_by: until, state: this.state, rounds_ended: this.ended },
+          round_end: this.state === 'RUNNING' ? (this.rounds.get(this.ended)?.ends_at ?? null) : null,
+          opened_at: time,
         },
       ],
-      circle_members: [...this.members].map(([account, member]) => ({
-        ...key,
-        account,
-        place: `${member.place}`,
-        joined_at: member.joinedAt,
-        collateral: `${member.collateral}`,
-        paid: `${member.paid}`,
-        missed: `${member.missed}`,
-        won: `${member.won}`,
-        paid_out: `${member.paidOut}`,
-        refunded: `${member.refunded}`,
-      })),
-      circle_rounds: [...this.rounds].map(([round, { account, paid, endsAt, pot, endedAt }]) => ({
-        ...key,
-        round: `${round}`,
-        account,
-        paid_count: `${paid.size}`,
-        ends_at: endsAt,
-        pot,
-        ended_at: endedAt,
+      circle_members: [...this.members].map(([member, row]) => ({ ...key, account: member, ...row })),
+      circle_rounds: [...this.rounds].map(([round, { paid, ...row }]) => ({
+        ...{ ...key, round, ...row },
+        paid_count: paid.size,
       })),
     };
   }

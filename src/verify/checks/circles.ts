@@ -1,6 +1,6 @@
-import { LOCK_CURSOR, type Look, halves } from './look';
-import { compareRows, namesOf, writeRows, type Model } from './model-rows';
-import { type CircleEvent, CircleModel, type Rows } from './circle-model';
+import { type Look, wordsOf } from './look';
+import { type Model, compareModel } from './model-rows';
+import { type CircleEvent, CircleModel } from './circle-model';
 
 /** Parameters: contracts and ids of circles. */
 const CIRCLES = {
@@ -31,6 +31,7 @@ const CIRCLES = {
     },
   },
   of: '(t.contract, t.circle_id) IN (SELECT * FROM unnest($1::text[], $2::numeric[]))',
+  by: 2,
 } satisfies Model<string>;
 
 /** The circles that pools have, or should have. Parameter: pool ids. Row: contract and id as a key. */
@@ -48,31 +49,19 @@ const EVENTS = `
   JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id
   WHERE e.outcome = 'APPLIED' ORDER BY e.block_number, e.log_index`;
 
-/** Compares the circles of pools with their events, in one snapshot. Call it as for positions. */
+/** Compares the circles of pools with their events. Call it as for positions. */
 export async function compareCircles(look: Look, ids: string[]): Promise<void> {
-  const keys = await look.column(CIRCLES_OF_POOLS, ids);
-  if (keys.length === 0) return;
-  look.findings.count('circles', keys.length);
-  const found = await look.reading(async () =>
-    compareRows(look, CIRCLES, halves(keys), await wanted(look, keys)),
-  );
-  for (const table of namesOf(CIRCLES))
-    await look.report(table, found[table], async () => {
-      // The indexer waits for its end.
-      await look.client.query(LOCK_CURSOR);
-      await writeRows(look, CIRCLES, halves(keys), await wanted(look, keys));
-    });
-}
-
-/** The rows that applied events make. */
-async function wanted(look: Look, keys: string[]): Promise<Rows> {
-  const models = new Map(keys.map((key) => [key, new CircleModel()]));
-  for (const event of await look.rows<CircleEvent>(EVENTS, ...halves(keys)))
-    models.get(`${event.contract} ${event.circle}`)!.apply(event);
-  const all = [...models.values()].map((model) => model.rows());
-  return {
-    circles: all.flatMap(({ circles }) => circles),
-    circle_members: all.flatMap((rows) => rows.circle_members),
-    circle_rounds: all.flatMap((rows) => rows.circle_rounds),
-  };
+  const circles = await look.column(CIRCLES_OF_POOLS, ids);
+  if (circles.length === 0) return;
+  await compareModel(look, CIRCLES, circles, async (keys) => {
+    const models = new Map(keys.map((key) => [key, new CircleModel()]));
+    for (const event of await look.rows<CircleEvent>(EVENTS, ...wordsOf(keys)))
+      models.get(`${event.contract} ${event.circle}`)!.apply(event);
+    const all = [...models.values()].map((model) => model.rows());
+    return {
+      circles: all.flatMap((rows) => rows.circles),
+      circle_members: all.flatMap((rows) => rows.circle_members),
+      circle_rounds: all.flatMap((rows) => rows.circle_rounds),
+    };
+  });
 }

@@ -28,7 +28,7 @@ export async function lockRepair(client: Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
     REPAIR_LOCK,
   ]);
-  if (!rows[0].locked) throw new Error('another process is mending this database');
+  if (!rows[0].locked) throw new Error('another process is already repairing this database');
 }
 
 const CONFLICTS = /^(40001|40P01|55P03)$/;
@@ -38,7 +38,7 @@ const MAX_TRIES = 5;
  * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`, and
  * only to the role that owns the tables. Tries again after a conflict with a request.
  */
-export async function mending<T>(client: Client, work: () => Promise<T>): Promise<T> {
+export async function repairing<T>(client: Client, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       await client.query(`BEGIN; SELECT set_config('savings.repair', pg_current_xact_id()::text, true)`);

@@ -1,5 +1,5 @@
 import { COMPARE_NAMES, COMPARE_POOLS } from '#verify/contract/names.sql';
-import type { Following, Found, Recounted } from './compare';
+import { type Comparison, following, recounted } from './compare';
 
 /** The tables and columns that follow from the ledger and from the events of draws. */
 
@@ -55,7 +55,7 @@ export const RECOUNT = `
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
   FROM pools p CROSS JOIN LATERAL ${SUMS} s WHERE p.id = ANY($1::uuid[])`;
 
-const POOLS: Following = {
+const POOLS = following({
   table: 'pools',
   key: ['id'],
   values: Object.fromEntries(POOL_COLUMNS.map((column) => [column, `r.${column}`])),
@@ -65,24 +65,33 @@ const POOLS: Following = {
   set: 'last_update = changed_at(t.last_update)',
   lock: 'pools',
   by: 1,
-};
+});
 const ITS_POOL = {
   from: 'pools p JOIN users u ON u.id = p.owner_id',
   where: 'p.id = t.pool_id AND p.id = ANY($1::uuid[])',
 };
-const OWNERS: Following = {
+const OWNERS = following({
   table: 'transactions',
   key: ['id'],
   values: { owner_id: 'p.owner_id', by_owner: '(t.account = u.address)' },
   ...ITS_POOL,
-};
+});
+/** Only a confirmed row has the time of its event. Parameter: pool ids. */
+export const UNCONFIRMED = following({
+  table: 'transactions',
+  key: ['id'],
+  values: { confirmed_at: 'NULL::timestamptz' },
+  where: `t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'`,
+});
 const MEMBERS = { table: 'pool_members', key: ['pool_id', 'address'], ...ITS_POOL };
-const MEMBER_TYPES: Following = { ...MEMBERS, values: { type: 'p.type' } };
-/** It may be the pool's owner that is wrong. */
-const MEMBER_ROLES: Following = {
-  ...MEMBERS,
-  values: { role: `CASE WHEN t.address = u.address THEN 'OWNER' ELSE 'MEMBER' END` },
-  isDoubtful: true,
+const MEMBER_TYPES = following({ ...MEMBERS, values: { type: 'p.type' } });
+/** It may be the pool's owner that is wrong, so only people can tell. */
+const MEMBER_ROLES: Comparison = {
+  ...following({
+    ...MEMBERS,
+    values: { role: `CASE WHEN t.address = u.address THEN 'OWNER' ELSE 'MEMBER' END` },
+  }),
+  repair: undefined,
 };
 
 /** SQL: the first and the newest transaction of each type and status of pool `p`; null if there is none. */
@@ -95,7 +104,7 @@ const ENDS = TYPES.flatMap((type) =>
   }),
 ).join();
 /** They change only under the lock of their pool. */
-export const STREAMS: Recounted = {
+export const STREAMS = recounted({
   table: 'member_streams',
   key: ['pool_id', 'address', 'type', 'status'],
   columns: ['first_id', 'last_id'],
@@ -108,12 +117,12 @@ export const STREAMS: Recounted = {
   of: 't.pool_id = ANY($1::uuid[])',
   lock: 'pools',
   by: 1,
-};
+});
 /** Parameter: pool ids. */
 export const OF_POOLS = [MEMBER_TYPES, MEMBER_ROLES, OWNERS, POOLS, STREAMS];
 
 /** Every total at once, from the complete ledger. */
-export const TOTALS: Recounted = {
+export const TOTALS = recounted({
   table: 'pool_totals',
   key: ['type', 'contract'],
   columns: ['pools', 'deposited', 'pending', 'yield', 'apr_bps'],
@@ -127,7 +136,7 @@ export const TOTALS: Recounted = {
     GROUP BY 1, 2`,
   of: 'true',
   writer: ['shard', 'pool_totals_shard'],
-};
+});
 
 const paid = (type: string): string => `coalesce(sum(amount) FILTER (WHERE type = '${type}'), 0)`;
 const listed = (type: string): string => `coalesce(sum(listed) FILTER (WHERE type = '${type}'), 0)`;
@@ -137,7 +146,7 @@ const writer = ['writer', 'writer'] as const;
  * Days of addresses at contracts: the amounts that they paid, and the number of transactions that they list. These are all of their
  * own pools, and their own payments into pools where they are not a member.
  */
-const DAYS: Recounted = {
+const DAYS = recounted({
   table: 'account_days',
   key: ['address', 'day', 'contract'],
   columns: ['deposited', 'pending', 'claimed', 'deposits', 'withdrawals', 'claims'],
@@ -158,9 +167,9 @@ const DAYS: Recounted = {
     ) parts GROUP BY 1, 2, 3`,
   of: 'address = ANY($1::text[])',
   writer,
-};
+});
 /** What addresses own of each type at each contract, from the ledger of their pools. */
-const OWNED: Recounted = {
+const OWNED = recounted({
   table: 'owner_totals',
   key: ['owner_id', 'type', 'contract'],
   columns: ['pools', 'active', 'yield', 'apr_bps'],
@@ -172,9 +181,9 @@ const OWNED: Recounted = {
   of: 'owner_id IN (SELECT u.id FROM users u WHERE u.address = ANY($1::text[]))',
   id: '(SELECT u.address FROM users u WHERE u.id = b.owner_id), b.type, b.contract',
   writer,
-};
+});
 /** What memberships add: a pool of its type, and the pool's transactions by type. */
-const MEMBERSHIPS: Recounted = {
+const MEMBERSHIPS = recounted({
   table: 'member_counts',
   key: ['address', 'type'],
   columns: ['count'],
@@ -187,7 +196,7 @@ const MEMBERSHIPS: Recounted = {
     WHERE m.indexed AND m.role = 'MEMBER' AND m.address = ANY($1::text[]) GROUP BY 1, 2`,
   of: 'address = ANY($1::text[])',
   writer,
-};
+});
 /** Parameter: addresses. */
 export const OF_ADDRESSES = [DAYS, OWNED, MEMBERSHIPS];
 
@@ -209,8 +218,8 @@ const OF_DRAWS = {
   by: 2,
 } as const;
 /** Parameters: contracts and ids of draws. */
-export const DRAWS: Recounted[] = [
-  {
+export const DRAWS = [
+  recounted({
     table: 'lottery_draws',
     key: ['contract', 'draw_id'],
     columns: [
@@ -253,34 +262,34 @@ export const DRAWS: Recounted[] = [
       LEFT JOIN completed c USING (contract, draw_id)
       LEFT JOIN held h ON h.contract = o.contract AND h.draw_id = o.draw_id AND h.account = c.account`,
     ...OF_DRAWS,
-  },
-  {
+  }),
+  recounted({
     table: 'lottery_tickets',
     key: ['contract', 'draw_id', 'account'],
     columns: ['tickets', 'paid_in', 'refunded'],
     recount: HELD,
     ...OF_DRAWS,
-  },
+  }),
 ];
 
-export const WINNERS: Recounted = {
+export const WINNERS = recounted({
   table: 'lottery_totals',
   key: ['id'],
   columns: ['winners'],
   recount: `SELECT 1 AS id, count(*) AS winners FROM lottery_draws WHERE status = 'COMPLETED'`,
   of: 'true',
   lock: 'cursor',
-};
-export const SET_ASIDE: Recounted = {
+});
+export const SET_ASIDE = recounted({
   table: 'set_aside_counts',
   key: ['outcome'],
   columns: ['count'],
   recount: `SELECT outcome, count(*) AS count FROM chain_events WHERE outcome NOT IN ('WAITING', 'APPLIED') GROUP BY outcome`,
   of: 't.count <> 0',
   lock: 'cursor',
-};
+});
 /** What all have of each vault. */
-export const SHARE_TOTALS: Recounted = {
+export const SHARE_TOTALS = recounted({
   table: 'share_totals',
   key: ['vault'],
   columns: ['shares', 'cost'],
@@ -288,7 +297,7 @@ export const SHARE_TOTALS: Recounted = {
     'SELECT vault, sum(shares) AS shares, sum(cost) AS cost FROM share_holdings WHERE shares > 0 GROUP BY 1',
   of: '(t.shares, t.cost) <> (0, 0)',
   lock: 'cursor',
-};
+});
 
 const after = `(contract, draw_id) > ($1::text, $2::bigint) ORDER BY contract, draw_id LIMIT $3`;
 /** Draws that exist, or should, in order. Parameters: contract and id to go on after, limit. Row: both as a key. */
@@ -337,62 +346,21 @@ export const NEXT_ADDRESSES = `
   ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;
 
 /** The names that contracts give to pools, which `replay` rebuilds, and the contracts that are a single pool. */
-export const NAMES: Found[] = [
+export const NAMES: Comparison[] = [
   { table: 'chain_contracts', differences: COMPARE_POOLS },
   { table: 'pool_names', differences: COMPARE_NAMES },
 ];
 
-const MOST_UNPAID = 10_000;
-/** Hashes submitted for deposits that need no payment any more; cancelled pools that exist, or that were paid. */
-export const UNPAID: Found[] = [
-  {
-    table: 'submissions',
-    differences: `
-      SELECT s.transaction_id AS id, 'state' AS "column", s.hash AS kept, NULL AS recount
-      FROM submissions s LEFT JOIN transactions t ON t.id = s.transaction_id
-      WHERE t.id IS NULL OR t.status = 'CONFIRMED' OR t.type <> 'DEPOSIT' OR t.account <> s.account
-      ORDER BY 1 LIMIT ${MOST_UNPAID}`,
-    repair: 'DELETE FROM submissions WHERE transaction_id = ANY($1::uuid[])',
-    by: 1,
-  },
-  {
-    table: 'cancelled_pools',
-    // The money came, but did not restore the pool.
-    differences: `
-      SELECT c.id, 'state' AS "column", 'cancelled' AS kept, 'not cancelled' AS recount
-      FROM cancelled_pools c JOIN pools p ON p.id = c.id
-      UNION ALL
-      SELECT c.id, 'state', 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
-        SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
-          AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
-            'PaidOut', 'CircleRefunded'))
-      ORDER BY 1 LIMIT ${MOST_UNPAID}`,
-  },
-];
-
-const ofNone = (table: string, key: string, column: string, condition: string): Found => ({
-  table,
-  differences: `SELECT concat_ws(' ', ${key}) AS id, '${column}' AS "column", t.${column}::text AS kept, NULL AS recount
-    FROM ${table} t WHERE ${condition}`,
-  repair: `DELETE FROM ${table} t WHERE ${condition}`,
-  lock: 'cursor',
-});
-const NO_CIRCLE =
-  'NOT EXISTS (SELECT FROM circles c WHERE c.contract = t.contract AND c.circle_id = t.circle_id)';
-/** What is kept of pools and circles that do not exist. */
-export const OF_NONE: Found[] = [
-  ofNone(
-    'position_journal',
-    't.block_number, t.pool_id, t.address',
-    'pool_id',
-    'NOT EXISTS (SELECT FROM pools p WHERE p.id = t.pool_id)',
-  ),
-  ofNone(
-    'circles',
-    't.contract, t.circle_id',
-    'circle_id',
-    `NOT EXISTS (SELECT FROM chain_events e WHERE e.pool_id = t.pool_id AND e.kind = 'CircleOpened')`,
-  ),
-  ofNone('circle_members', 't.contract, t.circle_id, t.account', 'circle_id', NO_CIRCLE),
-  ofNone('circle_rounds', 't.contract, t.circle_id, t.round', 'circle_id', NO_CIRCLE),
-];
+/** Pools that are cancelled and exist, or whose money came but did not restore them: for a person. */
+export const CANCELLED: Comparison = {
+  table: 'cancelled_pools',
+  differences: `
+    SELECT c.id, 'state' AS "column", 'cancelled' AS kept, 'not cancelled' AS recount
+    FROM cancelled_pools c JOIN pools p ON p.id = c.id
+    UNION ALL
+    SELECT c.id, 'state', 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
+      SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
+        AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
+          'PaidOut', 'CircleRefunded'))
+    ORDER BY 1 LIMIT 10000`,
+};

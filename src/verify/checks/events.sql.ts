@@ -1,5 +1,4 @@
 import { eventsAbi } from '#verify/contract/events.abi';
-import type { Following } from './compare';
 import { UNNUMBERED, ofName, standIn } from '#verify/contract/names.sql';
 
 /** The kinds of events that name a pool, a draw, or a circle of a pool. Some numbered events have no effect. */
@@ -128,13 +127,22 @@ export const COMPARE_EVENTS = `
   )
   SELECT * FROM wrong`;
 
-/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, wanted, found, subjects. */
+/**
+ * The other way round: rows of the ledger without an event, or with another time than their event's. Parameter: pool
+ * ids. Row: kind, id, wanted, found, subjects.
+ */
 export const COMPARE_LEDGER_ROWS = `
   SELECT 'transactions.event' AS kind, t.id::text AS id, concat_ws(' ', t.block_number, t.log_index) AS wanted,
     e.outcome AS found, ARRAY[t.pool_id::text] AS subjects
   FROM transactions t LEFT JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     AND (e.outcome = 'APPLIED' AND e.transaction_id = t.id AND e.pool_id = t.pool_id) IS NOT TRUE
+  UNION ALL
+  SELECT 'transactions.' || d."column", t.id::text, e.block_time::text, d.time::text, ARRAY[t.pool_id::text]
+  FROM transactions t JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
+  CROSS JOIN LATERAL (VALUES ('confirmed_at', t.confirmed_at), ('created_at', t.created_at)) AS d("column", time)
+  WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND d.time IS DISTINCT FROM e.block_time
+    AND (d."column" = 'confirmed_at' OR t.requested_amount IS NULL)
   UNION ALL
   SELECT 'transactions.requested_amount', t.id::text, t.amount::text, t.requested_amount::text, ARRAY[]::text[]
   FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'
@@ -144,40 +152,12 @@ export const COMPARE_LEDGER_ROWS = `
     concat_ws(' ', y.block_number, y.log_index), e.outcome, ARRAY[y.pool_id::text]
   FROM yield_accruals y LEFT JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
   WHERE y.pool_id = ANY($1::uuid[])
-    AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE`;
-
-const ITS_EVENT = {
-  from: 'chain_events e',
-  where: `t.pool_id = ANY($1::uuid[]) AND e.block_number = t.block_number AND e.log_index = t.log_index`,
-  select: 't.pool_id AS pool',
-  lock: 'pools',
-} as const;
-/** The times that ledger rows have from their events. Parameter: pool ids. */
-export const TIMES: Following[] = [
-  {
-    table: 'transactions',
-    key: ['id'],
-    ...ITS_EVENT,
-    where: `${ITS_EVENT.where} AND t.status = 'CONFIRMED'`,
-    values: {
-      confirmed_at: 'e.block_time',
-      created_at: 'CASE WHEN t.requested_amount IS NULL THEN e.block_time ELSE t.created_at END',
-    },
-  },
-  {
-    table: 'yield_accruals',
-    key: ['pool_id', 'block_number', 'log_index'],
-    ...ITS_EVENT,
-    values: { accrued_at: 'e.block_time' },
-  },
-];
-/** Parameter: pool ids. */
-export const UNCONFIRMED_TIMES: Following = {
-  table: 'transactions',
-  key: ['id'],
-  where: `t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'`,
-  values: { confirmed_at: 'NULL::timestamptz' },
-};
+    AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE
+  UNION ALL
+  SELECT 'yield_accruals.accrued_at', concat_ws(' ', y.pool_id, y.block_number, y.log_index), e.block_time::text,
+    y.accrued_at::text, ARRAY[y.pool_id::text]
+  FROM yield_accruals y JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
+  WHERE y.pool_id = ANY($1::uuid[]) AND y.accrued_at <> e.block_time`;
 
 /** Whether a chain was ever read. */
 export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

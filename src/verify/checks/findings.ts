@@ -10,11 +10,11 @@ export interface Difference {
   found: string | null;
   /** The right value by the ledger, the events or the chain; null if there should be none. */
   wanted: string | null;
-  mended: boolean;
+  repaired: boolean;
 }
 
 /** A wrong value that only people can judge. */
-export interface Doubt extends Omit<Difference, 'mended'> {
+export interface Doubt extends Omit<Difference, 'repaired'> {
   /** Pools and draws of which nothing is derived again until they have; '*' for all. */
   subjects: string[];
 }
@@ -26,11 +26,11 @@ export interface VerifyReport {
   seconds: number;
   /** How it is known of each contract that no event is missing. */
   completeness: Record<string, string>;
-  /** Number of rows checked, by kind. */
+  /** Number of keys compared, by check, and of values compared with contracts, by kind. */
   checked: Record<string, number>;
   /** Number of differences by kind, including repaired ones. */
   differences: Record<string, number>;
-  mended: number;
+  repaired: number;
   /** The first differences. */
   listed: Difference[];
 }
@@ -45,8 +45,10 @@ export class Findings {
   private readonly start = Date.now();
   /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived of these until a person has decided. */
   private readonly disputed = new Set<string>();
+  /** Differences of the batch under way. */
+  private batch: Difference[] = [];
   /** Repaired differences by table. */
-  readonly mended: Record<string, number> = {};
+  readonly repaired: Record<string, number> = {};
 
   constructor(private readonly limit: number) {}
 
@@ -55,10 +57,17 @@ export class Findings {
   }
 
   add(difference: Difference): void {
-    this.counts.set(difference.kind, (this.counts.get(difference.kind) ?? 0) + 1);
-    const [table] = difference.kind.split('.');
-    if (difference.mended) this.mended[table] = (this.mended[table] ?? 0) + 1;
-    if (this.listed.length < this.limit) this.listed.push(difference);
+    this.batch.push(difference);
+  }
+
+  /** Ends a batch. @param isComplete false: it is compared again, so of its differences only those that were repaired count */
+  take(isComplete = true): void {
+    for (const each of this.batch.splice(0).filter(({ repaired }) => isComplete || repaired)) {
+      this.counts.set(each.kind, (this.counts.get(each.kind) ?? 0) + 1);
+      const [table] = each.kind.split('.');
+      if (each.repaired) this.repaired[table] = (this.repaired[table] ?? 0) + 1;
+      if (this.listed.length < this.limit) this.listed.push(each);
+    }
   }
 
   skip(reason: string): void {
@@ -75,7 +84,7 @@ export class Findings {
   doubt(found: Doubt[]): void {
     for (const { kind, id, found: value, wanted, subjects } of found) {
       this.dispute(subjects);
-      this.add({ kind, id, found: value, wanted, mended: false });
+      this.add({ kind, id, found: value, wanted, repaired: false });
     }
   }
 
@@ -93,6 +102,7 @@ export class Findings {
   }
 
   report(): VerifyReport {
+    this.take();
     return {
       complete: this.notChecked.size === 0,
       notChecked: [...this.notChecked],
@@ -100,29 +110,29 @@ export class Findings {
       completeness: Object.fromEntries(this.completeness),
       checked: Object.fromEntries(this.checked),
       differences: Object.fromEntries(this.counts),
-      mended: Object.values(this.mended).reduce((sum, count) => sum + count, 0),
+      repaired: Object.values(this.repaired).reduce((sum, count) => sum + count, 0),
       listed: this.listed,
     };
   }
 }
 
 /** 0: no difference is left; 1: there are differences; 2: there are none, but something could not be compared. */
-export function exitCode({ complete, differences, mended }: VerifyReport): 0 | 1 | 2 {
+export function exitCode({ complete, differences, repaired }: VerifyReport): 0 | 1 | 2 {
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
-  if (found > mended) return 1;
+  if (found > repaired) return 1;
   return complete ? 0 : 2;
 }
 
 /** The report for the terminal. */
 export function asText(report: VerifyReport): string {
-  const { completeness, checked, differences, mended, listed, notChecked, seconds } = report;
+  const { completeness, checked, differences, repaired, listed, notChecked, seconds } = report;
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
   const lines = [
     `checked in ${seconds.toFixed(1)} s: ${figures(checked)}`,
-    found === 0 ? 'no difference' : `${found} differences, ${mended} mended: ${figures(differences)}`,
+    found === 0 ? 'no difference' : `${found} differences, ${repaired} repaired: ${figures(differences)}`,
     ...listed.map(
-      ({ kind, id, found: value, wanted, mended: done }) =>
-        `  ${kind} ${id}: is ${value ?? 'nothing'}, should be ${wanted ?? 'nothing'}${done ? ' (mended)' : ''}`,
+      ({ kind, id, found: value, wanted, repaired: done }) =>
+        `  ${kind} ${id}: is ${value ?? 'nothing'}, should be ${wanted ?? 'nothing'}${done ? ' (repaired)' : ''}`,
     ),
     ...(found > listed.length ? [`  and ${found - listed.length} more`] : []),
     ...Object.entries(completeness).map(([contract, how]) => `contract ${contract}: ${how}`),

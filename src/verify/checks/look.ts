@@ -1,6 +1,6 @@
 import type { Client, QueryResultRow } from 'pg';
 import type { AskedChain } from '#verify/contract/holdings';
-import { mending } from './connection';
+import { repairing } from './connection';
 import type { Findings } from './findings';
 
 /** A stored value that differs from the recounted one. */
@@ -12,8 +12,9 @@ export interface Value {
 }
 
 export const unique = <T>(values: T[]): T[] => [...new Set(values)];
-/** The first and the second words of keys, as parameters of a statement. */
-export const halves = (keys: string[]): string[][] => [0, 1].map((i) => keys.map((key) => key.split(' ')[i]));
+/** The first words of keys, as parameters of a statement. */
+export const wordsOf = (keys: string[], count = 2): string[][] =>
+  Array.from({ length: count }, (_, i) => keys.map((key) => key.split(' ')[i]));
 
 interface Options {
   /** Repair derived data. */
@@ -25,9 +26,6 @@ interface Options {
   chain?: AskedChain;
 }
 
-/** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
-const TARGET_MS = 250;
-
 /** The run was stopped before its end. */
 export class Stopped extends Error {}
 
@@ -36,11 +34,6 @@ export class Look {
   readonly mode: Options;
   /** Contracts that do not say how many events they have. */
   readonly unnumbered = new Set<string>();
-  /** Whether a node was asked for the events; those that it reports otherwise are in doubt. */
-  areEventsConfirmed = false;
-  /** Blocks whose logs are not available. */
-  readonly unreadable = new Set<string>();
-
   constructor(
     readonly client: Client,
     readonly findings: Findings,
@@ -91,34 +84,14 @@ export class Look {
   /** @param repair undefined if only a person can tell what is right */
   async report(table: string, found: Value[], repair?: () => Promise<unknown>): Promise<void> {
     if (found.length === 0) return;
-    let mended = this.mode.repair && repair !== undefined;
-    if (mended)
-      await mending(this.client, repair!).catch((error: Error) => {
-        mended = false;
-        this.findings.skip(`${table} could not be mended: ${error.message}`);
+    let repaired = this.mode.repair && repair !== undefined;
+    if (repaired)
+      await repairing(this.client, repair!).catch((error: Error) => {
+        repaired = false;
+        this.findings.skip(`${table} could not be repaired: ${error.message}`);
       });
     for (const { id, column, kept, recount } of found)
-      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
-  }
-
-  /**
-   * Takes steps until the end. The number of rows in a step follows from the time that the steps before took.
-   * @param next takes the step after a position. @returns the next position, or nothing at the end
-   */
-  async goOn<Place>(
-    first: Place,
-    [start, most]: readonly [start: number, most: number],
-    next: (after: Place, limit: number) => Promise<Place | null | undefined>,
-  ): Promise<void> {
-    let limit = start;
-    for (let at: Place | null | undefined = first; at !== null && at !== undefined;) {
-      if (this.mode.signal.aborted) throw new Stopped('stopped before the end');
-      const begun = performance.now();
-      at = await next(at, limit);
-      const elapsed = performance.now() - begun;
-      if (elapsed > 2 * TARGET_MS) limit = Math.max(1, limit >> 1);
-      else if (elapsed < TARGET_MS / 2) limit = Math.min(most, limit * 2);
-    }
+      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, repaired });
   }
 }
 

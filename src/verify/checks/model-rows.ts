@@ -1,61 +1,96 @@
-import type { Look, Value } from './look';
+import { LOCK_CURSOR, type Look, type Value, unique, wordsOf } from './look';
 
-/** Values as text, by the names of columns. */
-export type Row = Record<string, string | null>;
+/** Values by the names of columns. */
+export type Row = Record<string, string | number | bigint | null>;
+export type Rows<Table extends string> = Record<Table, Row[]>;
 
-/** A table whose rows a model makes: the columns of its key, and those that are compared. */
-export interface Made {
-  key: readonly string[];
-  columns: readonly string[];
-}
-
-/** The tables of one model, and an SQL condition with parameters for the rows of table `t` that it makes. */
+/** The tables whose rows a model makes. */
 export interface Model<Table extends string> {
-  tables: Record<Table, Made>;
+  /** Of each, the columns of its key, and those that are compared. */
+  tables: Record<Table, { key: readonly string[]; columns: readonly string[] }>;
+  /** SQL: the condition for the rows `t` of keys. Parameters: their words, an array each. */
   of: string;
+  /** How many words of a row's key are the key by which the model makes it. */
+  by: number;
+  /** SQL: what else a repair removes. Parameters: as above. */
+  clear?: string;
 }
 
 /** Rows in one statement. */
 const ROWS_PER_INSERT = 5000;
 
-export const namesOf = <Table extends string>({ tables }: Model<Table>): Table[] =>
-  Object.keys(tables) as Table[];
+const textOf = (value: Row[string] | undefined): string | null =>
+  value === null || value === undefined ? null : `${value}`;
 
-/** @returns the differences from the rows that should be stored, by table */
-export async function compareRows<Table extends string>(
+/**
+ * Compares the stored rows of keys with those of a model, in one snapshot, and replaces rows of the keys that differ.
+ * @param replay makes the rows of keys, from what is stored at that time
+ * @param isClear whether the rows of a key may be derived again
+ */
+export async function compareModel<Table extends string>(
   look: Look,
   model: Model<Table>,
-  parameters: unknown[],
-  wanted: Record<Table, Row[]>,
-): Promise<Record<Table, Value[]>> {
-  const found = {} as Record<Table, Value[]>;
-  for (const table of namesOf(model)) {
-    const { key, columns } = model.tables[table];
-    const list = [...key, ...columns].map((column) => `t.${column}::text`).join(', ');
-    const kept = await look.rows<Row>(`SELECT ${list} FROM ${table} t WHERE ${model.of}`, ...parameters);
-    const idOf = (row: Row): string => key.map((each) => row[each]).join(' ');
-    const [is, should] = [kept, wanted[table]].map((some) => new Map(some.map((row) => [idOf(row), row])));
-    found[table] = [...new Set([...should.keys(), ...is.keys()])].flatMap((id) => {
-      const [row, right] = [is.get(id), should.get(id)];
-      return columns
-        .map((column) => ({ id, column, kept: row?.[column] ?? null, recount: right?.[column] ?? null }))
-        .filter((each) => each.kept !== each.recount || !row !== !right);
+  keys: string[],
+  replay: (keys: string[]) => Promise<Rows<Table>>,
+  isClear: (key: string) => boolean = () => true,
+): Promise<void> {
+  const tables = Object.keys(model.tables) as Table[];
+  const keyOf = ({ id }: Value): string => id.split(' ').slice(0, model.by).join(' ');
+  const found = await look.reading(async () => {
+    const wanted = await replay(keys);
+    const values: Value[][] = [];
+    for (const table of tables) values.push(await compareRows(look, model, table, keys, wanted[table]));
+    return values;
+  });
+  const wrong = unique(found.flat().map(keyOf)).filter(isClear);
+  for (const [i, table] of tables.entries()) {
+    const isJudged = (value: Value): boolean => wrong.includes(keyOf(value));
+    await look.report(table, found[i].filter(isJudged), async () => {
+      await look.client.query(LOCK_CURSOR);
+      const wanted = await replay(wrong);
+      for (const each of tables) await writeRows(look, model, each, wrong, wanted[each]);
+      if (model.clear) await look.client.query(model.clear, wordsOf(wrong, model.by));
     });
+    await look.report(
+      table,
+      found[i].filter((value) => !isJudged(value)),
+    );
   }
-  return found;
 }
 
-/** Replaces the stored rows. */
-export async function writeRows<Table extends string>(
+async function compareRows<Table extends string>(
+  look: Look,
+  { tables, of, by }: Model<Table>,
+  table: Table,
+  keys: string[],
+  wanted: Row[],
+): Promise<Value[]> {
+  const { key, columns } = tables[table];
+  const list = [...key, ...columns].map((column) => `t.${column}::text`).join(', ');
+  const kept = await look.rows<Row>(`SELECT ${list} FROM ${table} t WHERE ${of}`, ...wordsOf(keys, by));
+  const idOf = (row: Row): string => key.map((each) => row[each]).join(' ');
+  const [is, should] = [kept, wanted].map((some) => new Map(some.map((row) => [idOf(row), row])));
+  return unique([...should.keys(), ...is.keys()]).flatMap((id) => {
+    const [row, right] = [is.get(id), should.get(id)];
+    return columns
+      .map((column) => ({ id, column, kept: textOf(row?.[column]), recount: textOf(right?.[column]) }))
+      .filter((each) => each.kept !== each.recount || !row !== !right);
+  });
+}
+
+async function writeRows<Table extends string>(
   { client }: Look,
-  model: Model<Table>,
-  parameters: unknown[],
-  wanted: Record<Table, Row[]>,
+  { of, by }: Model<Table>,
+  table: Table,
+  keys: string[],
+  wanted: Row[],
 ): Promise<void> {
-  for (const table of namesOf(model)) {
-    await client.query(`DELETE FROM ${table} t WHERE ${model.of}`, parameters);
-    const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`;
-    for (let i = 0; i < wanted[table].length; i += ROWS_PER_INSERT)
-      await client.query(text, [JSON.stringify(wanted[table].slice(i, i + ROWS_PER_INSERT))]);
+  await client.query(`DELETE FROM ${table} t WHERE ${of}`, wordsOf(keys, by));
+  const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`;
+  for (let i = 0; i < wanted.length; i += ROWS_PER_INSERT) {
+    const rows = wanted.slice(i, i + ROWS_PER_INSERT);
+    await client.query(text, [
+      JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
+    ]);
   }
 }

@@ -49,8 +49,11 @@ export const STORED_EVENTS = `
   FROM chain_cursor c CROSS JOIN unnest($1::bigint[], $2::bigint[]) AS w(block, index)
   JOIN chain_events e ON e.block_number = w.block AND e.log_index = w.index ORDER BY e.block_number, e.log_index`;
 
-/** Row: where the cursor stands, number, hash, parent hash, time in seconds. */
+/** The stored blocks. Parameters: the number to go on after, limit. */
+export const NEXT_BLOCKS =
+  'SELECT number FROM chain_blocks WHERE number > $1::bigint ORDER BY number LIMIT $2';
+/** Row: where the cursor stands, number, hash, parent hash, time in seconds. Parameter: numbers. */
 export const BLOCKS = `
-  SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", b.number, b.hash,
-    b.parent_hash AS "parentHash", ${seconds('b.time')}::text AS time
-  FROM chain_cursor c CROSS JOIN chain_blocks b WHERE b.number <= c.block_number ORDER BY b.number DESC`;
+  SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", b.number, b.hash, b.parent_hash,
+    ${seconds('b.time')}::text AS time
+  FROM chain_cursor c CROSS JOIN chain_blocks b WHERE b.number = ANY($1::bigint[]) AND b.number <= c.block_number`;

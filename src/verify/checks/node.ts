@@ -1,79 +1,77 @@
-import { NotComparable, certain, pause } from './chain';
-import type { Doubt } from './findings';
-import { type Look, halves } from './look';
 import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
-import { SECOND } from './share-model';
 import { reportBlocks } from './blocks';
-import { type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './node-log';
-import { BLOCKS, type EventColumn, STORED_EVENTS } from './node.sql';
+import { differing } from './chain';
+import type { Doubt } from './findings';
+import { type Look, unique, wordsOf } from './look';
+import { type Columns, type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './node-log';
+import { BLOCKS, STORED_EVENTS } from './node.sql';
+import { SECOND } from './share-model';
 
-type Place = Pick<StoredEvent, 'block' | 'index'>;
-interface StoredBlock extends AtCursor {
-  number: string;
-  hash: string;
-  parentHash: string;
-  time: string;
-}
-type Wrong = Doubt & { key: string };
-
-/** Blocks that are asked for at once, each by its header and its logs. */
-const MOST_BLOCKS = 200;
 /** A block time of this size cannot be seconds: that would be the year 5138. */
 const NO_SECONDS = 1e11;
-/** After this many blocks without readable logs, verification does not ask for those of further blocks. */
-const MOST_UNREADABLE = 100;
 
-/** Compares events with what a node says of them now. @param keys blocks and log indexes. @throws NotComparable */
+/** Compares events with what nodes say of them now. @param keys blocks and log indexes */
 export async function compareEventsAtNode(look: Look, keys: string[]): Promise<void> {
-  const { asked: rows, differing } = await certain(look, async (again) => {
-    // A balancer may have asked a node for the logs that does not have them yet.
-    if (again) await pause(look);
-    const asked = await look.rows<StoredEvent>(STORED_EVENTS, ...halves([...(again ?? keys)]));
-    return { asked, differing: await askEvents(look, asked) };
-  });
-  look.findings.count('events on the chain', rows.length);
-  look.findings.doubt(differing);
-}
-
-/** The same for the blocks that are stored. @throws NotComparable */
-export async function compareBlocksAtNode(look: Look): Promise<void> {
-  const { asked: rows, differing } = await certain(look, async (again) => {
-    if (again) await pause(look);
-    const all = await look.rows<StoredBlock>(BLOCKS);
-    const asked = all.filter(({ number }) => !again || again.has(number));
-    return { asked, differing: await askBlocks(look, asked) };
-  });
-  look.findings.count('blocks on the chain', rows.length);
-  await reportBlocks(
-    look,
-    differing.map(({ kind, id, found, wanted }) => ({
-      id,
-      column: kind.split('.')[1],
-      kept: found,
-      recount: wanted,
-    })),
-  );
-}
-
-async function askEvents(look: Look, rows: StoredEvent[]): Promise<Wrong[]> {
-  const differing: Wrong[] = [];
-  const numbers = [...new Set(rows.map(({ block }) => block))];
-  for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
-    const some = numbers.slice(i, i + MOST_BLOCKS);
-    const answers = (await askAt(look, rows[0], headersOf(some))) as Header[];
-    const headers = new Map(some.map((number, n) => [number, answers[n]]));
+  const read = (some: string[]): Promise<StoredEvent[]> => look.rows(STORED_EVENTS, ...wordsOf(some));
+  const wrong = await differing(look, keys, read, async (rows) => {
+    const blocks = unique(rows.map(({ block }) => block));
+    const headers = await headersOf(look, rows[0], blocks);
     const logs = await logsOf(
       look,
-      rows[0],
-      some.map((number) => rows.filter(({ block }) => block === number)),
+      blocks.map((number) => rows.filter(({ block }) => block === number)),
     );
-    for (const row of rows.filter(({ block }) => logs.has(block))) {
-      const index = BigInt(row.index) % SECOND;
-      const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === index);
-      differing.push(...compareEvent(row, headers.get(row.block)!, log));
-    }
-  }
-  return differing;
+    return rows
+      .filter(({ block }) => logs.has(block))
+      .flatMap((row) => {
+        const { block, index, kind } = row;
+        const log = logs.get(block)!.find(({ logIndex }) => BigInt(logIndex) === BigInt(index) % SECOND);
+        const wanted = log && wantedOf(row, headers.get(block)!, log);
+        const id = `${block} ${index}`;
+        return wanted
+          ? differences('chain_events', id, row, wanted, [...subjectsOf(row), ...subjectsOf(wanted)])
+          : differences('chain_events', id, { log_index: kind }, { log_index: null }, subjectsOf(row));
+      });
+  });
+  look.findings.doubt(wrong);
+}
+
+/** The same for blocks that are stored. @param numbers of the blocks */
+export async function compareBlocksAtNode(look: Look, numbers: string[]): Promise<void> {
+  type Stored = AtCursor & Record<'number' | 'hash' | 'parent_hash' | 'time', string>;
+  const read = (some: string[]): Promise<Stored[]> => look.rows(BLOCKS, some);
+  const wrong = await differing(look, numbers, read, async (rows) => {
+    const headers = await headersOf(
+      look,
+      rows[0],
+      rows.map(({ number }) => number),
+    );
+    return rows.flatMap((row) => {
+      const { hash, parentHash, timestamp } = headers.get(row.number)!;
+      const wanted = { hash, parent_hash: parentHash, time: timeOf(timestamp) };
+      return differences('chain_blocks', row.number, row, wanted);
+    });
+  });
+  const values = wrong.map(({ kind, id, found, wanted }) => ({
+    ...{ id, column: kind.split('.')[1] },
+    ...{ kept: found, recount: wanted },
+  }));
+  await reportBlocks(look, values);
+}
+
+/** Nodes that have the cursor's block have all earlier ones. */
+async function headersOf(look: Look, cursor: AtCursor, numbers: string[]): Promise<Map<string, Header>> {
+  const calls = numbers.map((number): Call => ['eth_getBlockByNumber', [hex(number), false]]);
+  const answers = await look.mode.chain!.ask(calls, cursor);
+  return new Map(
+    numbers.map((number, i) => {
+      const header = answers[i] as Header | Error | null;
+      if (header instanceof Error) throw header;
+      if (header === null) throw new Error(`the node has no block ${number}`);
+      if (Number(header.timestamp) >= NO_SECONDS)
+        throw new Error('the node sends the times of blocks in a unit other than seconds');
+      return [number, header];
+    }),
+  );
 }
 
 /**
@@ -81,99 +79,54 @@ async function askEvents(look: Look, rows: StoredEvent[]): Promise<Wrong[]> {
  * block, and those of blocks that are still too large by the transactions of the events. Blocks whose logs are not
  * available are left out and reported.
  */
-async function logsOf(look: Look, cursor: AtCursor, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
+async function logsOf(look: Look, blocks: StoredEvent[][]): Promise<Map<string, RawLog[]>> {
   const found = new Map<string, RawLog[]>();
-  const ask = async (some: StoredEvent[][]): Promise<void> => {
-    const answers = await look.mode.chain!.ask(some.map(logCall), cursor);
-    some.forEach(([{ block }], i) => {
-      if (Array.isArray(answers[i])) found.set(block, answers[i] as RawLog[]);
-    });
-  };
-  await ask(blocks);
-  for (const rows of blocks.filter(([{ block }]) => !found.has(block))) {
+  const ask = (calls: Call[]): Promise<unknown[]> => look.mode.chain!.ask(calls, blocks[0][0]);
+  const atOnce = await ask(blocks.map(logCall));
+  for (const [i, rows] of blocks.entries()) {
     const [{ block }] = rows;
-    await ask([rows]);
-    if (found.has(block)) continue;
-    const hashes = [...new Set(rows.map(({ tx_hash: hash }) => hash))];
-    const calls = hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]);
-    const receipts = await look.mode.chain!.ask(calls, cursor);
-    const lacking = receipts.find((each) => each instanceof Error || each === null);
-    if (lacking === undefined) {
-      found.set(
-        block,
-        (receipts as { logs: RawLog[] }[]).flatMap(({ logs }) => logs),
-      );
+    const logs = Array.isArray(atOnce[i]) ? (atOnce[i] as unknown) : (await ask([logCall(rows)]))[0];
+    if (Array.isArray(logs)) {
+      found.set(block, logs as RawLog[]);
       continue;
     }
-    look.unreadable.add(block);
-    const reason = `events of block ${block}: ${lacking instanceof Error ? lacking.message : 'the node sends no receipt'}`;
-    if (look.unreadable.size > MOST_UNREADABLE) throw new NotComparable(reason);
-    look.findings.skip(reason);
+    const hashes = unique(rows.map(({ tx_hash: hash }) => hash));
+    const receipts = await ask(hashes.map((hash) => ['eth_getTransactionReceipt', [hash]]));
+    const lacking = receipts.find((each) => each instanceof Error || each === null);
+    if (lacking === undefined)
+      found.set(
+        block,
+        receipts.flatMap((each) => (each as { logs: RawLog[] }).logs),
+      );
+    else {
+      const reason = lacking instanceof Error ? lacking.message : 'the node sends no receipt';
+      look.findings.skip(`events of block ${block}: ${reason}`);
+    }
   }
   return found;
 }
 
-async function askBlocks(look: Look, rows: StoredBlock[]): Promise<Wrong[]> {
-  if (rows.length === 0) return [];
-  const headers = (await askAt(look, rows[0], headersOf(rows.map(({ number }) => number)))) as Header[];
-  return rows.flatMap((row, i) => {
-    const { hash, parentHash, timestamp } = headers[i];
-    const wanted = { hash, parent_hash: parentHash, time: timeOf(timestamp) };
-    const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
-    return differences('chain_blocks', row.number, found, wanted, []);
-  });
-}
-
-/** Answers of nodes that have the cursor's block, and with it all earlier ones. */
-async function askAt(look: Look, cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
-  const answers = await look.mode.chain!.ask(calls, cursor);
-  answers.forEach((answer, i) => {
-    if (answer instanceof Error) throw new NotComparable(answer.message);
-    if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
-    if (Number((answer as Partial<Header>).timestamp) >= NO_SECONDS)
-      throw new NotComparable('the node sends the times of blocks in a unit other than seconds');
-  });
-  return answers;
-}
-
-const keyOf = ({ block, index }: Place): string => `${block} ${index}`;
-
-const logCall = (rows: StoredEvent[]): Call => {
+function logCall(rows: StoredEvent[]): Call {
   const block = hex(rows[0].block);
-  const address = [...new Set(rows.map(({ contract }) => contract))];
+  const address = unique(rows.map(({ contract }) => contract));
   return ['eth_getLogs', [{ fromBlock: block, toBlock: block, address }]];
-};
+}
 
-const headersOf = (numbers: string[]): Call[] =>
-  numbers.map((number) => ['eth_getBlockByNumber', [hex(number), false]]);
-
-function differences<Column extends string>(
+const differences = (
   table: string,
   id: string,
-  found: Record<NoInfer<Column>, string | null>,
-  wanted: Partial<Record<Column, string | null>>,
-  subjects: string[],
-): Wrong[] {
-  return (Object.keys(wanted) as Column[]).flatMap((column) =>
-    found[column] === wanted[column]
-      ? []
-      : { key: id, kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column]!, subjects },
-  );
-}
+  stored: object,
+  wanted: Columns,
+  subjects: string[] = [],
+): Doubt[] =>
+  Object.keys(wanted)
+    .map((column) => ({
+      ...{ kind: `${table}.${column}`, id, subjects },
+      ...{ found: (stored as Columns)[column], wanted: wanted[column] },
+    }))
+    .filter(({ found, wanted: right }) => found !== right);
 
+type Named = Partial<Record<'pool_id' | 'contract' | 'draw_id', string | null>>;
 /** What follows from an event as it is stored, or as it should be. */
-const subjectsOf = ({ pool_id, contract, draw_id }: Partial<Record<EventColumn, string | null>>): string[] =>
+const subjectsOf = ({ pool_id, contract, draw_id }: Named): string[] =>
   [pool_id, draw_id && `${contract} ${draw_id}`].filter((each) => typeof each === 'string');
-
-function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined): Wrong[] {
-  const id = keyOf(row);
-  const wanted = log && wantedOf(row, header, log);
-  if (!wanted)
-    return [
-      {
-        ...{ key: id, kind: 'chain_events.log_index', id },
-        ...{ found: row.kind, wanted: null, subjects: subjectsOf(row) },
-      },
-    ];
-  return differences('chain_events', id, row, wanted, [...subjectsOf(row), ...subjectsOf(wanted)]);
-}

@@ -1,4 +1,4 @@
-import { compareDerived, type Following } from './compare';
+import { compareDerived, following } from './compare';
 import type { Look } from './look';
 
 /** A little less than the outbox keeps its rows, which is seven days. */
@@ -85,14 +85,14 @@ const COMPARE_PUBLISHED = `
   WHERE coalesce(published, 0) < coalesce(applied, 0) OR applied IS NULL AND published > 0 ORDER BY block LIMIT $1`;
 
 /** Rows whose count is not the number of their events. */
-const COUNTS: Following = {
+const COUNTS = following({
   table: 'outbox',
   key: ['xid', 'position'],
   values: {
     count: `CASE json_typeof(t.items) WHEN 'array' THEN coalesce(nullif(json_array_length(t.items), 0), t.count) ELSE t.count END`,
   },
   where: 'true',
-};
+});
 
 interface Published {
   block: string;

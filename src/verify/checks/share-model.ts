@@ -1,3 +1,5 @@
+import type { Doubt } from './findings';
+
 /** The part of a log's place that its second row has more than its index. */
 export const SECOND = 2n ** 21n;
 
@@ -21,19 +23,6 @@ export interface ShareRow {
   /** Of shares that are given: the vault's last trade before. */
   trade?: Pick<Part, 'amount' | 'shares'>;
 }
-
-/** A stored value that the arithmetic does not give. */
-export interface WrongPart {
-  id: string;
-  column: 'kind' | 'amount' | 'shares';
-  kept: string | null;
-  recount: string | null;
-  pools: string[];
-}
-
-const poolsOf = (...parts: (Part | undefined)[]): string[] => [
-  ...new Set(parts.flatMap((part) => part?.pool ?? [])),
-];
 
 /**
  * What one account has of a vault, row by row in the order of the chain. Shares cost their account, in units of the
@@ -62,7 +51,7 @@ export class ShareModel {
   isDoubtful = false;
 
   /** @returns what is wrong of the row and of the other row of its log */
-  apply(row: ShareRow): WrongPart[] {
+  apply(row: ShareRow): Doubt[] {
     if (row.own.pool !== null) this.pools.add(row.own.pool);
     if (this.isDoubtful) return [];
     const { own, other, isSecond, trade } = row;
@@ -75,27 +64,27 @@ export class ShareModel {
     // It is of the account that gives: who gets nothing has nothing to tell.
     if (own.kind === 'SharesMoved' && !isSecond && !other) return [];
     this.isDoubtful = true;
-    return [wrong(own, 'kind', null, own, other)];
+    return [wrong(own, null, other)];
   }
 
-  private get(own: Part, other?: Part): WrongPart[] {
+  private get(own: Part, other?: Part): Doubt[] {
     if (own.shares === 0n && !other) {
       this.isDoubtful = true;
-      return [wrong(own, 'kind', null, own)];
+      return [wrong(own, null)];
     }
     this.shares += own.shares;
     this.cost += own.amount;
     if (!other) return [];
     if (other.kind !== 'Withdrawn') {
       this.isDoubtful = true;
-      return [wrong(other, 'kind', null, own, other)];
+      return [wrong(other, null, own)];
     }
     // Which of the two is right is told where they are given.
     this.isDoubtful = own.shares !== other.shares || own.amount !== other.amount;
     return [];
   }
 
-  private give(own: Part, other: Part, trade?: ShareRow['trade']): WrongPart[] {
+  private give(own: Part, other: Part, trade?: ShareRow['trade']): Doubt[] {
     const part = this.part(own.shares);
     if (part === undefined) return this.tooMany(own, 'SharesMoved', other);
     const divisor = trade && trade.shares > 1n ? trade.shares - 1n : 1n;
@@ -110,7 +99,7 @@ export class ShareModel {
     ];
   }
 
-  private sell(own: Part, other: Part): WrongPart[] {
+  private sell(own: Part, other: Part): Doubt[] {
     const cost = this.part(own.shares);
     if (cost === undefined) return this.tooMany(own, 'SharesSold', other);
     const assets = own.amount + other.amount;
@@ -124,14 +113,14 @@ export class ShareModel {
     ];
   }
 
-  private refuse(own: Part): WrongPart[] {
-    return this.part(own.shares) === undefined ? [] : [wrong(own, 'kind', 'Withdrawn', own)];
+  private refuse(own: Part): Doubt[] {
+    return this.part(own.shares) === undefined ? [] : [wrong(own, 'Withdrawn')];
   }
 
   /** More than there are: it should have stayed as it was read. */
-  private tooMany(own: Part, kind: string, other: Part): WrongPart[] {
+  private tooMany(own: Part, kind: string, other: Part): Doubt[] {
     this.isDoubtful = true;
-    return [wrong(own, 'kind', kind, own, other)];
+    return [wrong(own, kind, other)];
   }
 
   private part(shares: bigint): bigint | undefined {
@@ -140,14 +129,13 @@ export class ShareModel {
   }
 }
 
-const wrong = (
-  { id, kind }: Part,
-  column: 'kind',
-  recount: string | null,
-  ...parts: (Part | undefined)[]
-): WrongPart => ({ id, column, kept: kind, recount, pools: poolsOf(...parts) });
+const wrong = (own: Part, kind: string | null, other?: Part): Doubt =>
+  doubt(own, 'kind', own.kind, kind, other);
 
-const compare = (part: Part, column: 'amount' | 'shares', right: bigint, other: Part): WrongPart[] =>
-  part[column] === right
-    ? []
-    : [{ id: part.id, column, kept: `${part[column]}`, recount: `${right}`, pools: poolsOf(part, other) }];
+const compare = (part: Part, column: 'amount' | 'shares', right: bigint, other: Part): Doubt[] =>
+  part[column] === right ? [] : [doubt(part, column, `${part[column]}`, `${right}`, other)];
+
+const doubt = (part: Part, column: string, found: string, wanted: string | null, other?: Part): Doubt => ({
+  ...{ kind: `chain_events.${column}`, id: part.id, found, wanted },
+  subjects: [part.pool, other?.pool].filter((pool) => typeof pool === 'string'),
+});

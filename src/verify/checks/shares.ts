@@ -1,6 +1,7 @@
-import { LOCK_CURSOR, type Look, type Value, halves, unique } from './look';
-import { type Row, compareRows, writeRows, type Model } from './model-rows';
-import { type Part, ShareModel, type WrongPart, SECOND } from './share-model';
+import { type Look, wordsOf } from './look';
+import { type Model, type Rows, compareModel } from './model-rows';
+import type { Doubt } from './findings';
+import { type Part, SECOND, ShareModel } from './share-model';
 
 const after = (before: string, vault: string): string => `(${vault}, account) > (${before})`;
 /** SQL: the holder after the one before it, of those that are stored or have events. It uses the indexes only. */
@@ -64,6 +65,7 @@ export const SHARE_ROWS = `
 const HOLDINGS = {
   tables: { share_holdings: { key: ['vault', 'account'], columns: ['shares', 'cost'] } },
   of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
+  by: 2,
 } satisfies Model<string>;
 
 type StoredPart = Omit<Part, 'shares' | 'amount'> & Record<'shares' | 'amount', string>;
@@ -82,71 +84,36 @@ const partOf = (part: StoredPart): Part => ({
   amount: BigInt(part.amount),
 });
 
-/** Compares holdings with the events of their accounts, in one snapshot. @param keys vaults and accounts */
+/** Compares holdings with the events of their accounts. @param keys vaults and accounts */
 export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const { findings } = look;
-  const { models, wrong, events, found } = await look.reading(async () => {
-    const replay = await replayed(look, keys);
-    return { ...replay, found: await compareRows(look, HOLDINGS, halves(keys), rowsOf(replay.models)) };
-  });
-  findings.count('holdings of vaults', keys.length);
-  findings.count('events of shares', events);
-  const isClear = ({ id }: Value): boolean => {
-    const model = models.get(id);
-    return !model?.isDoubtful && ![...(model?.pools ?? [])].some((pool) => findings.isDisputed(pool));
+  let models: Map<string, ShareModel> | undefined;
+  const replay = async (some: string[]): Promise<Rows<'share_holdings'>> => {
+    const made = new Map(some.map((key) => [key, new ShareModel()]));
+    const wrong: Doubt[] = [];
+    for await (const rows of look.stream<StoredRow>(SHARE_ROWS, ...wordsOf(some)))
+      for (const { vault, account, isSecond, own, other, trade } of rows)
+        wrong.push(
+          ...made.get(`${vault} ${account}`)!.apply({
+            isSecond,
+            own: partOf(own),
+            other: other ? partOf(other) : undefined,
+            trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
+          }),
+        );
+    // The events are never repaired: `rewind --contract` reads them again.
+    if (!models) findings.doubt(wrong);
+    models ??= made;
+    const held = [...made].filter(([, { shares, cost }]) => shares !== 0n || cost !== 0n);
+    return {
+      share_holdings: held.map(([key, { shares, cost }]) => {
+        const [vault, account] = key.split(' ');
+        return { vault, account, shares, cost };
+      }),
+    };
   };
-  const [clear, doubtful] = [true, false].map((is) =>
-    found.share_holdings.filter((each) => isClear(each) === is),
-  );
-  // The events are never repaired: `rewind --contract` reads them again.
-  findings.doubt(
-    wrong.map(({ id, column, kept, recount, pools }) => ({
-      kind: `chain_events.${column}`,
-      id,
-      found: kept,
-      wanted: recount,
-      subjects: pools,
-    })),
-  );
-  await look.report('share_holdings', clear, async () => {
-    // The indexer waits for its end.
-    await look.client.query(LOCK_CURSOR);
-    const again = unique(clear.map(({ id }) => id));
-    await writeRows(look, HOLDINGS, halves(again), rowsOf((await replayed(look, again)).models));
+  await compareModel(look, HOLDINGS, keys, replay, (key) => {
+    const { isDoubtful, pools } = models!.get(key)!;
+    return !isDoubtful && ![...pools].some((pool) => findings.isDisputed(pool));
   });
-  await look.report('share_holdings', doubtful);
 }
-
-/** The rows of accounts, some thousand at a time. */
-async function replayed(
-  look: Look,
-  keys: string[],
-): Promise<{ models: Map<string, ShareModel>; wrong: WrongPart[]; events: number }> {
-  const models = new Map<string, ShareModel>();
-  const wrong: WrongPart[] = [];
-  let events = 0;
-  for await (const rows of look.stream<StoredRow>(SHARE_ROWS, ...halves(keys))) {
-    events += rows.length;
-    for (const { vault, account, isSecond, own, other, trade } of rows) {
-      const key = `${vault} ${account}`;
-      const model = models.get(key) ?? new ShareModel();
-      models.set(key, model);
-      wrong.push(
-        ...model.apply({
-          isSecond,
-          own: partOf(own),
-          other: other ? partOf(other) : undefined,
-          trade: trade ? { amount: BigInt(trade.amount), shares: BigInt(trade.shares) } : undefined,
-        }),
-      );
-    }
-  }
-  return { models, wrong, events };
-}
-
-const rowsOf = (models: Map<string, ShareModel>): Record<'share_holdings', Row[]> => ({
-  share_holdings: [...models].flatMap(([key, { shares, cost }]) => {
-    const [vault, account] = key.split(' ');
-    return shares === 0n && cost === 0n ? [] : [{ vault, account, shares: `${shares}`, cost: `${cost}` }];
-  }),
-});

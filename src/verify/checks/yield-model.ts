@@ -62,7 +62,6 @@ export interface Pool {
   accounts: Map<string, Account>;
 }
 
-const newPool = (): Pool => ({ total: 0n, offset: 0n, accruals: [], accounts: new Map() });
 const newAccount = (): Account => ({
   balance: 0n,
   offset: 0n,
@@ -77,57 +76,42 @@ export class YieldModel {
   readonly pools = new Map<string, Pool>();
 
   /**
-   * @returns false if SavingsPool cannot have emitted the event. An accrual without any weight and an event of another
-   * kind change nothing. A withdrawal beyond the balance, and a claim of another amount than is owed, take off what they
-   * can.
+   * An accrual without any weight and an event of another kind change nothing. A withdrawal beyond the balance, and a
+   * claim of another amount than is owed, take off what they can.
    */
-  apply(event: PoolEvent): boolean {
+  apply(event: PoolEvent): void {
     const { kind, pool: id, account: holder, amount, time } = event;
-    const pool = this.pools.get(id) ?? newPool();
-    if (kind === 'RoundEnded') return takeTurn(pool, event);
-    if (kind === 'YieldAccrued') {
-      if (pool.total * time <= pool.offset) return false;
+    const pool = this.pools.get(id) ?? { total: 0n, offset: 0n, accruals: [], accounts: new Map() };
+    if (kind === 'RoundEnded') takeTurn(pool, event);
+    else if (kind === 'YieldAccrued') {
+      if (pool.total * time <= pool.offset) return;
       accrue(pool, amount, time);
       this.pools.set(id, pool);
-      return true;
+    } else if (kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed') {
+      const account = settled(pool, holder!);
+      this.pools.set(id, pool);
+      pool.accounts.set(holder!, account);
+      if (kind === 'YieldClaimed') {
+        account.claimed += amount;
+        account.owed = account.owed > amount ? account.owed - amount : 0n;
+        return;
+      }
+      const change = kind === 'Deposited' ? amount : -least(account.balance, amount);
+      pool.total += change;
+      pool.offset += change * time;
+      account.balance += change;
+      account.offset += change * time;
+      account[kind === 'Deposited' ? 'deposited' : 'withdrawn'] += amount;
     }
-    if (kind !== 'Deposited' && kind !== 'Withdrawn' && kind !== 'YieldClaimed') {
-      kind satisfies never;
-      return false;
-    }
-    const account = settled(pool, holder!);
-    this.pools.set(id, pool);
-    pool.accounts.set(holder!, account);
-    if (kind === 'YieldClaimed') return claim(account, amount);
-    const isBeyond = kind === 'Withdrawn' && account.balance < amount;
-    const change = kind === 'Deposited' ? amount : -(isBeyond ? account.balance : amount);
-    pool.total += change;
-    pool.offset += change * time;
-    account.balance += change;
-    account.offset += change * time;
-    account[kind === 'Deposited' ? 'deposited' : 'withdrawn'] += amount;
-    return !isBeyond;
-  }
-
-  totalOf(id: string): bigint {
-    return this.pools.get(id)?.total ?? 0n;
-  }
-
-  balanceOf(id: string, holder: string): bigint {
-    return this.pools.get(id)?.accounts.get(holder)?.balance ?? 0n;
   }
 
   claimableOf(id: string, holder: string): bigint {
-    return settled(this.pools.get(id) ?? newPool(), holder).owed;
+    const pool = this.pools.get(id);
+    return pool ? settled(pool, holder).owed : 0n;
   }
 }
 
-function claim(account: Account, amount: bigint): boolean {
-  const { owed } = account;
-  account.claimed += amount;
-  account.owed = owed > amount ? owed - amount : 0n;
-  return owed === amount;
-}
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 function accrue(pool: Pool, amount: bigint, time: bigint): void {
   const last = pool.accruals.at(-1);
@@ -138,9 +122,9 @@ function accrue(pool: Pool, amount: bigint, time: bigint): void {
 }
 
 /** Nothing changes unless every member has an equal part to give. */
-function takeTurn(pool: Pool, { account: winner, amount, time, members }: PoolEvent): boolean {
+function takeTurn(pool: Pool, { account: winner, amount, time, members }: PoolEvent): void {
   const count = BigInt(members?.length ?? 0);
-  if (count === 0n || amount % count !== 0n) return false;
+  if (count === 0n || amount % count !== 0n) return;
   const change = (holder: string, by: bigint): void => {
     const account = settled(pool, holder);
     account.balance += by;
@@ -148,10 +132,9 @@ function takeTurn(pool: Pool, { account: winner, amount, time, members }: PoolEv
     pool.accounts.set(holder, account);
   };
   const part = amount / count;
-  if (members!.some((member) => (pool.accounts.get(member)?.balance ?? 0n) < part)) return false;
+  if (members!.some((member) => (pool.accounts.get(member)?.balance ?? 0n) < part)) return;
   for (const member of members!) change(member, -part);
   change(winner!, amount);
-  return true;
 }
 
 /** A copy of the account with all accruals so far. */

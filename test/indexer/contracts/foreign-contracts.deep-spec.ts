@@ -89,7 +89,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
     const { listed, notChecked, checked } = await operators.verify();
     expect([...listed, ...notChecked]).toEqual([]);
-    expect(checked['balances on the chain']).toBeGreaterThan(0);
+    expect(checked['chain.balance']).toBeGreaterThan(0);
   });
 
   it('find pools that are made in the service after their events, the first first', async () => {

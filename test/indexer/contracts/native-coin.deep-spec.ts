@@ -188,6 +188,6 @@ describe("a contract that holds the chain's own coin", () => {
     ]);
     const { listed, checked } = await operators.verify();
     expect(listed).toEqual([]);
-    expect(checked['balances on the chain']).toBeGreaterThan(0);
+    expect(checked['chain.balance']).toBeGreaterThan(0);
   });
 });

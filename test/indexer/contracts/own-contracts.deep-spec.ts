@@ -115,7 +115,7 @@ describe('a contract that is one pool', () => {
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
     const { listed, notChecked, checked } = await operators.verify();
     expect([...listed, ...notChecked]).toEqual([]);
-    expect(checked['balances on the chain']).toBeGreaterThan(2);
+    expect(checked['chain.balance']).toBeGreaterThan(2);
   });
 
   it('has the next of those that are older once the first was cancelled', async () => {
@@ -263,7 +263,7 @@ describe('a contract that is one pool', () => {
     const before = await bench.state();
     await bench.sql(`UPDATE share_totals SET ${column} = ${column} + 1`);
     expect(await operators.verified(true)).toEqual([
-      expect.objectContaining({ kind: `share_totals.${column}`, id: vault, mended: true }),
+      expect.objectContaining({ kind: `share_totals.${column}`, id: vault, repaired: true }),
     ]);
     expect(await bench.state()).toEqual(before);
   });

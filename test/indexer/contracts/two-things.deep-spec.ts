@@ -120,7 +120,7 @@ describe('a contract that pays principal and yield by one event', () => {
       expect(await stored(client)).toBe(await expected(client));
     const { listed, notChecked, checked } = await operators.verify();
     expect([...listed, ...notChecked]).toEqual([]);
-    expect(checked['balances on the chain']).toBeGreaterThan(0);
+    expect(checked['chain.balance']).toBeGreaterThan(0);
     expect(await bench.sql(`SELECT FROM chain_events WHERE outcome <> 'APPLIED'`)).toEqual([]);
   }
 

@@ -234,7 +234,7 @@ describe.each([
       await bench.sql(`UPDATE chain_events SET ${column} = ${value} ${at}`);
       const changed = await bench.state();
       expect(await operators.verified(true)).toContainEqual(
-        expect.objectContaining({ kind: `chain_events.${kind}`, mended: false }),
+        expect.objectContaining({ kind: `chain_events.${kind}`, repaired: false }),
       );
       // What follows from an event in doubt stays.
       expect(await bench.state()).toEqual(changed);

@@ -56,9 +56,7 @@ describe('verification beside an indexer', () => {
     expect(report).toMatchObject({ complete: true, listed: [], differences: {} });
     expect(report.checked).toMatchObject({
       pools: 3,
-      'pools on the chain': 3,
-      'balances on the chain': 6,
-      'claimable yields on the chain': 3,
+      ...{ 'chain.total': 3, 'chain.balance': 3, 'chain.claimable': 3 },
       positions: 3,
       events: 9,
     });
@@ -78,7 +76,7 @@ describe('verification beside an indexer', () => {
     expect(report.listed).toEqual([
       expect.objectContaining({ kind: 'set_aside_counts.count', id: 'FAILED' }),
     ]);
-    expect(report.checked['balances on the chain']).toBeGreaterThan(3);
+    expect(report.checked['chain.balance']).toBeGreaterThan(3);
   });
 
   it('raises no false alarm beside deposits and reorganisations', async () => {

@@ -178,7 +178,7 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
   it('only one corrects a database at a time', async () => {
     const ours = await open(new PaperChain());
     await ours.client.query('SELECT pg_advisory_lock(4361002)');
-    await expect(replay(ours)).rejects.toThrow('another process is mending this database');
+    await expect(replay(ours)).rejects.toThrow('another process is already repairing this database');
   });
 
   it('stops when it is told to', async () => {

@@ -72,7 +72,7 @@ function ofCircle(events: ChainEvent[], id: bigint, account?: string): string {
       time: `${event.time}`,
     } satisfies CircleEvent);
   const { circles, circle_members: members } = model.rows();
-  const isOver = ['COMPLETED', 'CANCELLED'].includes(circles[0].state!);
+  const isOver = ['COMPLETED', 'CANCELLED'].includes(circles[0].state as string);
   type Row = (typeof members)[number];
   const payout = (row: Row): bigint => BigInt(row.won!) - BigInt(row.paid_out!);
   const refund = (row: Row): bigint => BigInt(row.collateral!) + BigInt(row.paid!) - BigInt(row.refunded!);
@@ -91,8 +91,11 @@ function viewOf(own: ChainEvent[], data: Hex): string {
     if (kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed' || kind === 'YieldAccrued')
       model.apply({ kind, pool: poolId!, account: account!, amount: BigInt(amount!), time: BigInt(time) });
   const pool = args[0].slice(2);
-  if (functionName === 'totalOf') return word(model.totalOf(pool));
-  return word(model[functionName](pool, args[1].toLowerCase()));
+  const { total = 0n, accounts } = model.pools.get(pool) ?? {};
+  if (functionName === 'totalOf') return word(total);
+  const account = args[1].toLowerCase();
+  if (functionName === 'claimableOf') return word(model.claimableOf(pool, account));
+  return word(accounts?.get(account)?.balance ?? 0n);
 }
 
 interface Filter {

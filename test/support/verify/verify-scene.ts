@@ -161,11 +161,11 @@ export class VerifyScene {
    * Corrupts what is derived, and repairs it: each table has its rows again then, but those that a repair may write in
    * another way. @returns what was named
    */
-  async mend(statements: string[]): Promise<string[]> {
+  async repair(statements: string[]): Promise<string[]> {
     for (const statement of statements) await this.corrupt(statement);
     const { listed, notChecked } = await this.verify(true, this.node);
     expect(notChecked).toEqual([]);
-    expect(listed.filter(({ mended }) => !mended)).toEqual([]);
+    expect(listed.filter(({ repaired }) => !repaired)).toEqual([]);
     expect((await this.changed()).filter((table) => ![...SUMS, ...CACHES].includes(table))).toEqual([]);
     expect((await this.verify(false, this.node)).listed).toEqual([]);
     return listed.map(({ kind }) => kind);

@@ -4,7 +4,6 @@ import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContinuousVerification } from '#verify/continuous';
-import { VerifyMetrics } from '#verify/metrics';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -58,9 +57,8 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
       roundMs: VERIFY_INTERVAL * 1000,
       mayVerify: () => this.telemetry.state === 'synced',
     };
-    const metrics = new VerifyMetrics(this.telemetry.registry);
     const chain = new AgreedChain(this.endpoints.all, RPC_AGREE);
-    this.running = new ContinuousVerification(options, chain, metrics, this.stop.signal).run();
+    this.running = new ContinuousVerification(options, chain, this.telemetry.registry, this.stop.signal).run();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

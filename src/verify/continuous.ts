@@ -1,14 +1,13 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CappedChain } from '#verify/contract/holdings';
+import { type CappedChain, CallsUsedUp } from '#verify/contract/holdings';
 import { connect } from '#verify/checks/connection';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { CHECKS, type Check, nextBatch } from './checks';
-import type { VerifyMetrics } from './metrics';
-import { Places } from './places';
 
 /** What takes longer is left to the `verify` command. */
 const TIMEOUT_MS = 5000;
@@ -19,11 +18,9 @@ const EVENTS_AT_ONCE = 1000;
 const CONTRACTS_AT_ONCE = 5;
 /** Questions to a contract about one value: hardly ever more. */
 const QUESTIONS = 2;
-/** Parts of a check that differ: remembered, and compared again in a round. */
+/** Batches of a check that differ: remembered, and compared again in a round. */
 const MOST_PARTS = 50;
 const MOST_AGAIN = 10;
-/** What is compared as a whole rests for so many times what it took, so that it takes a hundredth of the time at most. */
-const REST = 100;
 
 export interface ContinuousOptions {
   databaseUrl: string;
@@ -38,7 +35,6 @@ export interface ContinuousOptions {
 interface Round {
   client: Client;
   hasEvents: boolean;
-  places: Places;
 }
 
 /** Keys that differ, with the differences: compared again in later rounds, to notice when they are repaired. */
@@ -49,30 +45,70 @@ interface Part {
   logged: Set<string>;
 }
 
+/** How far a walk has come. */
+interface Place {
+  after: string;
+  /** Keys of the pass under way. */
+  done: number;
+  /** When the last pass ended, in milliseconds; 0: not yet. */
+  coveredAt: number;
+}
+
+const PLACES = `
+  SELECT name, after, done::float8, coalesce(extract(epoch FROM covered_at) * 1000, 0)::float8 AS "coveredAt"
+  FROM verify_walks`;
+const KEEP_PLACES = `
+  INSERT INTO verify_walks (name, after, done, covered_at)
+  SELECT name, after, done, to_timestamp(nullif("coveredAt", 0) / 1000)
+  FROM json_to_recordset($1::json) AS w(name text, after text, done bigint, "coveredAt" float8)
+  ON CONFLICT ON CONSTRAINT verify_walks_pkey DO UPDATE
+    SET after = excluded.after, done = excluded.done, covered_at = excluded.covered_at`;
+
+/** Metrics of the continuous verification. */
+export function verifyMetrics(registry: Registry) {
+  const gauge = (name: string, label: string, help: string): Gauge =>
+    new Gauge({ name: `indexer_verify_${name}`, help, labelNames: [label], registers: [registry] });
+  return {
+    differences: gauge(
+      'differences',
+      'kind',
+      'Parts of the data that differ from ledger or chain, by kind, as of when each was last compared',
+    ),
+    share: gauge(
+      'covered_ratio',
+      'what',
+      'Share of the whole that the pass under way has gone over, by what it goes over',
+    ),
+    whole: gauge('whole_timestamp_seconds', 'what', 'When the last pass came to its end; 0: not yet'),
+    pools: new Counter({
+      name: 'indexer_verified_pools_total',
+      help: 'Pools compared with the ledger',
+      registers: [registry],
+    }),
+  };
+}
+
 /**
  * Verifies what the command does, except for blocks and events on the chain, over and over: a part in each round, from
- * where the last round ended.
+ * where the last round ended. Where it has come to is stored, so that restarts do not keep the end from being reached.
  */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
-  private readonly walks = CHECKS.filter(({ walk, asks }) => walk && !asks);
-  private readonly wholes = CHECKS.filter(({ walk, asks }) => !walk && !asks);
-  private readonly atChain = CHECKS.filter(({ walk, asks }) => walk && asks === 'contracts');
-  /** By check and first key. */
-  private readonly differing = new Map<Check, Map<string, Part>>();
-  /** How many of its parts that differ were compared again. */
-  private readonly turns = new Map<Check, number>();
-  /** Until when a comparison of complete data rests. */
-  private readonly resting = new Map<Check, number>();
+  private readonly metrics;
+  /** By first key; what was compared last comes last. */
+  private readonly differing = new Map<Check, Map<string, Part>>(CHECKS.map((check) => [check, new Map()]));
   /** Undefined until they are read: another process may have gone on meanwhile. */
-  private places?: Places;
+  private places?: Map<string, Place>;
+  private rounds = 0;
 
   constructor(
     private readonly options: ContinuousOptions,
     private readonly chain: CappedChain,
-    private readonly metrics: VerifyMetrics,
+    registry: Registry,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.metrics = verifyMetrics(registry);
+  }
 
   /** Runs until stopped. Failures are logged, and tried again in the next round. */
   async run(): Promise<void> {
@@ -86,35 +122,43 @@ export class ContinuousVerification {
 
   /** From now on, the process that leads reports the differences. */
   private forget(): void {
-    this.differing.clear();
-    this.resting.clear();
+    const { differences, share, whole } = this.metrics;
+    for (const parts of this.differing.values()) parts.clear();
     this.places = undefined;
-    this.metrics.forget();
+    for (const gauge of [differences, share, whole]) gauge.reset();
   }
 
   async round(): Promise<void> {
-    const client = await connect(this.options.databaseUrl, false, TIMEOUT_MS);
+    const { databaseUrl, perRound } = this.options;
+    const client = await connect(databaseUrl, false, TIMEOUT_MS);
     try {
-      if (!this.places) await (this.places = new Places(this.metrics)).load(client);
-      const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-      const round = { client, hasEvents: rows[0].hasCursor, places: this.places };
-      const isPossible = ({ ofChain }: Check): boolean => round.hasEvents || !ofChain;
-      for (const check of this.walks.filter(isPossible)) {
-        await this.again(round, check, MOST_AGAIN);
-        await this.next(round, check, check.name === 'events' ? EVENTS_AT_ONCE : this.options.perRound);
+      const places = (this.places ??= new Map(
+        (await client.query<Place & { name: string }>(PLACES)).rows.map(({ name, ...place }) => [
+          name,
+          place,
+        ]),
+      ));
+      const { hasCursor: hasEvents } = (await client.query<{ hasCursor: boolean }>(HAS_CURSOR)).rows[0];
+      const round = { client, hasEvents };
+      const possible = CHECKS.filter(({ ofChain, asks }) => !asks && (hasEvents || !ofChain));
+      for (const check of possible.filter(({ walk }) => walk)) {
+        await this.again(round, check);
+        await this.next(round, check, check.name === 'events' ? EVENTS_AT_ONCE : perRound);
       }
-      const start = Date.now();
-      const rested = (check: Check): number => this.resting.get(check) ?? 0;
-      const [whole] = this.wholes.filter(isPossible).sort((a, b) => rested(a) - rested(b));
-      if (rested(whole) <= start) {
-        await this.next(round, whole, 1);
-        this.resting.set(whole, start + REST * (Date.now() - start));
-      }
-      if (round.hasEvents) await this.askChain(round);
-      await this.places.keep(client);
+      // Complete data takes longer: one comparison a round.
+      const wholes = possible.filter(({ walk }) => !walk);
+      await this.next(round, wholes[this.rounds++ % wholes.length], 1);
+      if (hasEvents) await this.askChain(round).catch((error: Error) => this.fail('chain', error));
+      // The connection writes nothing else.
+      await client.query('BEGIN READ WRITE');
+      await client
+        .query(KEEP_PLACES, [JSON.stringify([...places].map(([name, place]) => ({ name, ...place })))])
+        .finally(() => client.query('COMMIT'));
     } finally {
-      const parts = [...this.differing.values()].flatMap((each) => [...each.values()]);
-      this.metrics.show(parts.flatMap(({ kinds }) => kinds));
+      const { differences } = this.metrics;
+      differences.reset();
+      for (const parts of this.differing.values())
+        for (const { kinds } of parts.values()) for (const kind of kinds) differences.inc({ kind });
       await client.end().catch(() => undefined);
     }
   }
@@ -122,61 +166,52 @@ export class ContinuousVerification {
   /** What contracts say, as far as the calls of a round suffice. */
   private async askChain(round: Round): Promise<void> {
     const { chain } = this;
-    try {
-      await chain.begin();
-      const limit = Math.max(1, Math.floor(chain.values / QUESTIONS));
-      const hasCalls = (values: number): boolean => chain.left > chain.cost(values);
-      const pools = this.atChain.find(({ name }) => name === 'chain')!;
-      let isEnd = await this.next(round, pools, limit);
-      for (const check of this.atChain) await this.again(round, check, this.callsFor());
-      for (const check of this.atChain.filter((each) => each !== pools)) {
-        const values = check.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values;
-        if (hasCalls(values)) await this.next(round, check, values);
-      }
-      while (!isEnd && !this.signal.aborted && hasCalls(chain.values))
-        isEnd = await this.next(round, pools, limit);
-    } catch (error) {
-      this.fail('chain', error as Error);
-    }
-  }
-
-  /** How many values may be asked for again: each has up to three questions, which are asked three times. */
-  private callsFor(): number {
-    let count = 0;
-    while (count < 2 * MOST_AGAIN && 3 * this.chain.cost(3 * (count + 1)) <= this.chain.left) count += 1;
-    return count;
+    await chain.begin();
+    const checks = CHECKS.filter(({ walk, asks }) => walk && asks === 'contracts');
+    const ofPools = ({ name }: Check): boolean => name === 'chain';
+    const limit = Math.max(1, Math.floor(chain.values / QUESTIONS));
+    const pools = checks.find(ofPools)!;
+    let isEnd = await this.next(round, pools, limit);
+    for (const check of checks.filter((each) => !ofPools(each)))
+      await this.next(round, check, check.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values);
+    for (const check of checks) await this.again(round, check);
+    while (!isEnd && !this.signal.aborted) isEnd = await this.next(round, pools, limit);
   }
 
   /** Compares the next batch of keys. @returns whether it was the last one, or failed */
   private async next(round: Round, check: Check, limit: number): Promise<boolean> {
-    const { places } = round;
     const { name, walk } = check;
     const first = walk?.first ?? '';
-    const after = places.after(name, first);
+    const { after, done, coveredAt } = this.places!.get(name) ?? { after: first, done: 0, coveredAt: 0 };
     let isEnd = true;
     await this.compare(round, check, async (look) => {
       const { keys, last } = await nextBatch(check, look, after, limit);
+      const total = walk ? await look.estimate(walk.table) : 1;
       isEnd = last === null;
-      places.move(name, keys.length, last, first, walk ? await look.estimate(walk.table) : 1);
-      if (name === 'pools') this.metrics.verified(keys.length);
+      const place =
+        last === null
+          ? { after: first, done: 0, coveredAt: Date.now() }
+          : { after: last, done: done + keys.length, coveredAt };
+      this.places!.set(name, place);
+      this.metrics.share.set({ what: name }, isEnd ? 1 : Math.min(0.99, place.done / total));
+      this.metrics.whole.set({ what: name }, place.coveredAt / 1000);
+      if (name === 'pools') this.metrics.pools.inc(keys.length);
       return keys;
     });
     return isEnd;
   }
 
   /** Compares some of what differed, by turns. */
-  private async again(round: Round, check: Check, count: number): Promise<void> {
-    const parts = [...(this.differing.get(check)?.values() ?? [])];
-    const turn = this.turns.get(check) ?? 0;
-    const from = turn < parts.length ? turn : 0;
-    const keys = parts.slice(from, from + count).map((part) => part.keys);
-    this.turns.set(check, from + keys.length);
-    // What contracts say takes as few calls as possible.
-    for (const some of check.asks && keys.length > 0 ? [keys.flat()] : keys)
+  private async again(round: Round, check: Check): Promise<void> {
+    const parts = this.differing.get(check)!;
+    for (const [key, part] of [...parts].slice(0, MOST_AGAIN)) {
+      parts.delete(key);
+      parts.set(key, part);
       await this.compare(round, check, async (look) => {
-        await check.compare(look, some);
-        return some;
+        await check.compare(look, part.keys);
+        return part.keys;
       });
+    }
   }
 
   /** What fails or takes too long does not keep others from being compared. @param work returns the keys compared */
@@ -194,30 +229,29 @@ export class ContinuousVerification {
       notChecked.forEach((reason) => this.fail(check.asks ? 'chain' : check.name, new Error(reason)));
       this.note(check, keys, listed, complete);
     } catch (error) {
-      this.fail(check.name, error as Error);
+      if (!(error instanceof CallsUsedUp)) this.fail(check.name, error as Error);
     }
   }
 
   /** Differences from contracts are remembered for each value, all others for the batch that was compared. */
   private note(check: Check, keys: string[], found: Difference[], isComplete: boolean): void {
-    const parts = this.differing.get(check) ?? new Map<string, Part>();
-    this.differing.set(check, parts);
+    const parts = this.differing.get(check)!;
     const batches = check.asks
       ? [...new Set([...keys, ...found.map(({ id }) => id)])].map((key) => [key])
       : [keys];
     for (const batch of batches) {
       const [key] = batch;
       const of = check.asks ? found.filter(({ id }) => id === key) : found;
-      const part = parts.get(key) ?? { keys: batch, kinds: [], logged: new Set() };
       if (of.length === 0 && !isComplete) continue;
+      const logged = parts.get(key)?.logged ?? new Set<string>();
       parts.delete(key);
       if (of.length === 0 || parts.size >= MOST_PARTS) continue;
       for (const each of of) {
         const text = `${each.kind} of ${each.id}`;
-        if (!part.logged.has(text)) this.log(each);
-        part.logged.add(text);
+        if (!logged.has(text)) this.log(each);
+        logged.add(text);
       }
-      parts.set(key, { ...part, kinds: [...new Set(of.map(({ kind }) => kind))] });
+      parts.set(key, { keys: batch, kinds: [...new Set(of.map(({ kind }) => kind))], logged });
     }
   }
 

@@ -1,7 +1,7 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { VerifyMetrics } from '#verify/metrics';
+import { verifyMetrics } from '#verify/continuous';
 import { SyncState } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { KeeperTelemetry } from '#keeper/telemetry';
@@ -44,7 +44,7 @@ describe('metrics of dashboard and alerts', () => {
   it('exist', async () => {
     const exposed = new Set<string>();
     const { registry } = new IndexerTelemetry(new SyncState(undefined));
-    new VerifyMetrics(registry);
+    verifyMetrics(registry);
     const texts = [
       (await app.get('/metrics')).text,
       await registry.metrics(),

@@ -1,15 +1,15 @@
 import { OtherBlock } from '#verify/checks/chain';
-import type { AtCursor, CappedChain } from '#verify/contract/holdings';
+import { type AtCursor, CallsUsedUp, type CappedChain } from '#verify/contract/holdings';
 import { acceptedClaim } from './vote';
 import { ownLogs } from '#indexer/reading/block-batch';
 import type { RawLog } from '#indexer/reading/decode';
 import { type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { CODE_CALL, VIEWS_AT_ONCE, isCode, pack } from './multicall';
+import { CODE_CALL, isCode, pack } from './multicall';
 
 /** Calls to one endpoint in a round. */
-export const MOST_CALLS = 100;
+const MOST_CALLS = 100;
 /** Values in a part. Its calls have to fit into a round three times: so often is asked for what differs. */
 const VALUES = { packed: 500, single: 25 };
 interface Asked {
@@ -32,21 +32,8 @@ export class AgreedChain implements CappedChain {
     private readonly inRounds = true,
   ) {}
 
-  get left(): number {
-    return MOST_CALLS - this.used;
-  }
-
   get values(): number {
-    return this.isPacked ? VALUES.packed : VALUES.single;
-  }
-
-  private get isPacked(): boolean {
-    return this.asked.every(({ isPacked }) => isPacked);
-  }
-
-  /** Includes a header before and one after the values. */
-  cost(values: number): number {
-    return 2 + (this.isPacked ? Math.ceil(values / VIEWS_AT_ONCE) : values);
+    return this.asked.every(({ isPacked }) => isPacked) ? VALUES.packed : VALUES.single;
   }
 
   /** Begins a round. */
@@ -69,8 +56,9 @@ export class AgreedChain implements CappedChain {
       endpoint,
       ...(isPacked ? pack(calls) : { calls, unpack: (answers: unknown[]) => answers }),
     }));
+    // A header before and one after the values.
     this.used += 2 + Math.max(0, ...sent.map((each) => each.calls.length));
-    if (this.inRounds && this.left < 0) throw new Error('the calls of this round are used up');
+    if (this.inRounds && this.used > MOST_CALLS) throw new CallsUsedUp('the calls of this round are used up');
     const found = await Promise.all(
       sent.map(async (each) => {
         const answers = await this.atBlock(each.endpoint, each.calls, at);

@@ -5,7 +5,7 @@ import { type Call, RpcError } from '#indexer/reading/rpc';
 const ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const AGGREGATE = { abi: multicall3Abi, functionName: 'aggregate3' } as const;
 /** Views in one call: a node limits the gas of `eth_call`, often to 50 million. */
-export const VIEWS_AT_ONCE = 100;
+const VIEWS_AT_ONCE = 100;
 
 /** Asks whether the chain has it. */
 export const CODE_CALL: Call = ['eth_getCode', [ADDRESS, 'latest']];

@@ -42,16 +42,15 @@ export interface AskedChain {
   ask(calls: Call[], at: AtCursor): Promise<unknown[]>;
 }
 
-/** The same, with a limit of calls in each round. Asking throws when they are used up. */
+/** The calls of a round do not suffice for the question. */
+export class CallsUsedUp extends Error {}
+
+/** The same, with a limit of calls in each round. @throws CallsUsedUp */
 export interface CappedChain extends AskedChain {
   /** Begins a round. */
   begin(): Promise<void>;
-  /** Calls that are left. */
-  readonly left: number;
-  /** Values that can be asked for at once. */
+  /** Values that can be asked for at once: so many suffice three times, as what differs is asked again. */
   readonly values: number;
-  /** Calls that this many values need. */
-  cost(values: number): number;
 }
 
 /** A position as it is stored; `first` is the first accrual that it has not taken part in. */

@@ -53,7 +53,7 @@ export async function handlers(): Promise<Map<string, Handler>> {
       if (statements) return statements.forEach((each) => found.add(each));
       const declaration = sourceOf(file).declared.get(name);
       if (declaration && ts.isClassDeclaration(declaration)) {
-        const body = declaration.members.find((each) => each.name?.getText() === method);
+        const body = membersOf(declaration, sourceOf(file)).find((each) => each.name?.getText() === method);
         if (body) follow(body, declaration, file, visit);
       } else if (declaration) follow(declaration, undefined, file, visit);
     };
@@ -66,14 +66,28 @@ export async function handlers(): Promise<Map<string, Handler>> {
     for (const [, name] of readFileSync(path.join(SRC, file), 'utf8').matchAll(
       /^export class (\w+)Controller\b/gm,
     )) {
-      const { members } = sourceOf(file).declared.get(`${name}Controller`) as ts.ClassDeclaration;
-      for (const method of members.flatMap((each) => each.name?.getText() ?? []))
+      const controller = sourceOf(file).declared.get(`${name}Controller`) as ts.ClassDeclaration;
+      for (const method of membersOf(controller, sourceOf(file)).flatMap(
+        (each) => each.name?.getText() ?? [],
+      ))
         found.set(`${name.toLowerCase()}_${method}`, {
           file: `src/${file}`,
           statements: reachedFrom(file, `${name}Controller`, method),
         });
     }
   return found;
+}
+
+/** The members of a class, with those of the class in the function that it extends: `class A extends shared(…)`. */
+function membersOf(
+  { members, heritageClauses }: ts.ClassDeclaration,
+  { declared }: Source,
+): ts.ClassElement[] {
+  const base = heritageClauses?.[0].types[0].expression;
+  const made = base && ts.isCallExpression(base) ? declared.get(base.expression.getText()) : undefined;
+  const shared =
+    made && ts.isFunctionDeclaration(made) ? made.body?.statements.find(ts.isClassDeclaration) : undefined;
+  return [...members, ...(shared?.members ?? [])];
 }
 
 /** Visits what the node names, but for types and decorators. `owner` is the class around it. */

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { createApp } from '#api/app.setup';
 import { settings } from '../support/app';
-import { emptyDatabase, freshDatabase, query } from '../support/database';
+import { emptyDatabase } from '../support/database';
 
 describe('the API says why it cannot start, and does not try again what stays wrong', () => {
   it.each<[string, (url: URL) => void, RegExp]>([
@@ -37,21 +37,5 @@ describe('the API says why it cannot start, and does not try again what stays wr
     } finally {
       await database.drop();
     }
-  });
-});
-
-describe('CHAIN_ID', () => {
-  it.each([
-    ['5', []],
-    ['1', ['CHAIN_ID is 1, but the indexer follows chain 5: sign-in messages of wallets there are refused']],
-  ])('is held against the chain that the indexer follows: %s', async (CHAIN_ID, told) => {
-    const database = await freshDatabase();
-    const lines: string[] = [];
-    const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-    await query(database.url, 'INSERT INTO chain_facts (chain_id) VALUES (5)');
-    const app = await createApp(settings(database.url, { CHAIN_ID }), logger);
-    await app.close();
-    await database.drop();
-    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(told);
   });
 });

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CircleCallsController, CirclesController } from './circles.controller';
-import { CircleCallsService } from './circles.service';
 
-@Module({ controllers: [CirclesController, CircleCallsController], providers: [CircleCallsService] })
+@Module({ controllers: [CirclesController, CircleCallsController] })
 export class CirclesModule {}

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { CallsController, DrawCallsController } from './calls.controller';
-import { CallsService } from './calls.service';
 import { Refusals } from './refusals';
 import { StrayDepositsController } from './stray-deposits.controller';
 
 @Module({
   controllers: [CallsController, DrawCallsController, StrayDepositsController],
-  providers: [CallsService, Refusals],
+  providers: [Refusals],
 })
 export class PaymentsModule {}

@@ -29,40 +29,84 @@ import { scanSiweMessage } from './siwe';
 import { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE, tokenOf } from './users.sql';
 
+const UNLIMITED = 'Under `/users` it does not count toward the limit of `/auth`.';
+
+/**
+ * What pages do without anybody trying to sign in. It is at two places, because the limit of `/auth` is there against
+ * attempts, and five requests are few: libraries of wallets take a nonce at each load of a page.
+ */
+function sessionEndpoints(logout: string) {
+  abstract class SessionEndpoints {
+    constructor(protected readonly auth: AuthService) {}
+
+    @Post('nonce')
+    @HttpCode(200)
+    @Public()
+    @ApiData(NonceResponse, {
+      summary: 'Get a nonce for a wallet',
+      description: `Returns a nonce for the EIP-4361 message that the wallet signs: for this address only, once, within 600 seconds. A second nonce does not cancel the first. ${UNLIMITED}`,
+      topLevelCopy: true,
+      errors: [400, 413, 415],
+    })
+    async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
+      return new TopLevelCopy(await this.auth.issueNonce(address));
+    }
+
+    @Get('nonce')
+    @Public()
+    @ApiData(NonceResponse, {
+      summary: 'Get a nonce for any wallet',
+      description: `Returns a nonce that signs in whichever wallet signs a message with it. ${UNLIMITED}`,
+      topLevelCopy: true,
+    })
+    async nonce(): Promise<TopLevelCopy<NonceResponse>> {
+      return new TopLevelCopy(await this.auth.issueNonce());
+    }
+
+    @Post(logout)
+    @HttpCode(200)
+    @SparedBy(JwtAuthGuard)
+    @ApiData(LogoutResponse, {
+      summary: 'Sign out',
+      description:
+        'Ends the session of the token, at every replica within a second; from then on the token is 401. A valid token can do this five times in a window beyond the rate limits.',
+      errors: ['invalid_json', 401, 413, 415],
+    })
+    logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+      return this.auth.logout(session, request);
+    }
+
+    @Post(`${logout}/all`)
+    @HttpCode(200)
+    @SparedBy(JwtAuthGuard)
+    @ApiBody({ type: LogoutAllRequest, required: false })
+    @ApiData(LogoutAllResponse, {
+      summary: 'Sign out everywhere',
+      description:
+        'Ends all sessions of the caller, on all devices. Webhooks belong to no session: the response lists them, and `{"webhooks": true}` deletes them.',
+      errors: [400, 'invalid_json', 401, 413, 415],
+    })
+    logoutAll(
+      @CurrentUser() session: Session,
+      @Body('webhooks') webhooks: unknown,
+      @Req() request: FastifyRequest,
+    ): Promise<LogoutAllResponse> {
+      return this.auth.logoutAll(session, webhooks, request);
+    }
+  }
+  return SessionEndpoints;
+}
+
 @Controller('auth')
 @Throttle({ auth: {} })
-export class AuthController {
+export class AuthController extends sessionEndpoints('logout') {
   constructor(
-    private readonly auth: AuthService,
+    auth: AuthService,
     private readonly database: Database,
     private readonly settings: AuthSettings,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
-  ) {}
-
-  @Post('nonce')
-  @HttpCode(200)
-  @Public()
-  @ApiData(NonceResponse, {
-    summary: 'Get a nonce for a wallet',
-    description:
-      'Returns a nonce for the EIP-4361 message that the wallet signs. It signs in this address only, once, within 600 seconds. A second nonce does not cancel the first.',
-    topLevelCopy: true,
-    errors: [400, 413, 415],
-  })
-  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
-    return new TopLevelCopy(await this.auth.issueNonce(address));
-  }
-
-  @Get('nonce')
-  @Public()
-  @ApiData(NonceResponse, {
-    summary: 'Get a nonce for any wallet',
-    description:
-      'Returns a nonce that signs in whichever wallet signs a message with it. Pages that request a nonce at each load use `/users/nonce`, which does not count toward the limit of `/auth`.',
-    topLevelCopy: true,
-  })
-  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
-    return new TopLevelCopy(await this.auth.issueNonce());
+  ) {
+    super(auth);
   }
 
   @Post('verify')
@@ -115,100 +159,13 @@ export class AuthController {
   async me(@CurrentUser() { userId: user }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return ofUser(await this.database.read(ME, { user }));
   }
-
-  @Post('logout')
-  @HttpCode(200)
-  @SparedBy(JwtAuthGuard)
-  @ApiData(LogoutResponse, {
-    summary: 'Sign out',
-    description:
-      'Ends the session of the token, at every replica within a second; from then on the token is 401. A valid token can do this five times in a window beyond the rate limits.',
-    errors: ['invalid_json', 401, 413, 415],
-  })
-  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
-    return this.auth.logout(session, request);
-  }
-
-  @Post('logout/all')
-  @HttpCode(200)
-  @SparedBy(JwtAuthGuard)
-  @ApiBody({ type: LogoutAllRequest, required: false })
-  @ApiData(LogoutAllResponse, {
-    summary: 'Sign out everywhere',
-    description:
-      'Ends all sessions of the caller, on all devices. Webhooks belong to no session: the response lists them, and `{"webhooks": true}` deletes them.',
-    errors: [400, 'invalid_json', 401, 413, 415],
-  })
-  logoutAll(
-    @CurrentUser() session: Session,
-    @Body('webhooks') webhooks: unknown,
-    @Req() request: FastifyRequest,
-  ): Promise<LogoutAllResponse> {
-    return this.auth.logoutAll(session, webhooks, request);
-  }
 }
 
-/**
- * What pages do without anybody trying to sign in. The limit of `/auth` is there against attempts, and five requests
- * are few: libraries of wallets take a nonce at each load of a page. Attempts all end at `/auth/verify`.
- */
 @Controller('users')
 @ApiTags('Users')
-export class UserSessionsController {
-  constructor(private readonly auth: AuthService) {}
-
-  @Get('nonce')
-  @Public()
-  @ApiData(NonceResponse, {
-    summary: 'Get a nonce for any wallet at each page load',
-    description:
-      'As `GET /auth/nonce`, but does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that request a nonce before anybody signs in.',
-    topLevelCopy: true,
-  })
-  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
-    return new TopLevelCopy(await this.auth.issueNonce());
-  }
-
-  @Post('nonce')
-  @HttpCode(200)
-  @Public()
-  @ApiData(NonceResponse, {
-    summary: 'Get a nonce for a wallet at each page load',
-    description: 'As `POST /auth/nonce`, but does not count toward the limit of `/auth`.',
-    topLevelCopy: true,
-    errors: [400, 413, 415],
-  })
-  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
-    return new TopLevelCopy(await this.auth.issueNonce(address));
-  }
-
-  @Post('me/logout')
-  @HttpCode(200)
-  @SparedBy(JwtAuthGuard)
-  @ApiData(LogoutResponse, {
-    summary: 'Sign out',
-    description: 'As `POST /auth/logout`, but does not count toward the limit of `/auth`.',
-    errors: ['invalid_json', 401, 413, 415],
-  })
-  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
-    return this.auth.logout(session, request);
-  }
-
-  @Post('me/logout/all')
-  @HttpCode(200)
-  @SparedBy(JwtAuthGuard)
-  @ApiBody({ type: LogoutAllRequest, required: false })
-  @ApiData(LogoutAllResponse, {
-    summary: 'Sign out everywhere',
-    description: 'As `POST /auth/logout/all`, but does not count toward the limit of `/auth`.',
-    errors: [400, 'invalid_json', 401, 413, 415],
-  })
-  logoutAll(
-    @CurrentUser() session: Session,
-    @Body('webhooks') webhooks: unknown,
-    @Req() request: FastifyRequest,
-  ): Promise<LogoutAllResponse> {
-    return this.auth.logoutAll(session, webhooks, request);
+export class UserSessionsController extends sessionEndpoints('me/logout') {
+  constructor(auth: AuthService) {
+    super(auth);
   }
 }
 

@@ -3,7 +3,7 @@ import { type OwnCall, POOL_CONTRACT, type PoolContractOptions } from '#ledger/a
 import { ReferenceModule } from '#ledger/adapters/reference/reference-pool';
 import { VaultsModule } from '#ledger/adapters/vaults/vault';
 import type { OwnContract } from './calls.sql';
-import { ownCall } from './own-calls';
+import { ownCall } from './contract-calls';
 
 const [OWNER, MEMBER, CONTRACT] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}` as const);
 const POOL = '019b7a3c-0000-7000-8000-000000000001';

@@ -7,7 +7,7 @@ import { emptyOutbox, hold, publish, readBehind, storedCursor } from '../support
 
 const app = useApp();
 let database: Database;
-const LEASE = { seconds: 15, suspects: 0, failures: 0, wait: 0 };
+const LEASE = { seconds: 15, failures: 0, wait: 0 };
 
 beforeAll(() => (database = app.nest.get(Database)));
 beforeEach(() => emptyOutbox(app));

@@ -68,16 +68,12 @@ export class Slots {
   private shareLane<W extends Waiting>(lane: Lane, due: W[]): Turn<W>[] {
     const turns = new Map<W, Turn<W>>();
     const next = this.inTurn(this.nextAtHosts(due), laneOf);
-    for (let isGiven = true; isGiven;) {
-      isGiven = false;
+    for (let round = 0; round < SHARES[lane].webhook; round++) {
       const had = new Set<string>();
       for (const webhook of next) {
-        if (this.room(lane) <= 0) break;
-        const slots = turns.get(webhook)?.slots ?? 0;
-        if (had.has(webhook.owner) || slots >= SHARES[lane].webhook || !this.take(webhook)) continue;
+        if (had.has(webhook.owner) || !this.take(webhook)) continue;
         had.add(webhook.owner);
-        turns.set(webhook, { webhook, slots: slots + 1 });
-        isGiven = true;
+        turns.set(webhook, { webhook, slots: (turns.get(webhook)?.slots ?? 0) + 1 });
       }
     }
     return [...turns.values()];

@@ -34,20 +34,11 @@ export interface Message {
 
 class SendFailed extends Error {}
 
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection closed',
-  EHOSTUNREACH: 'host not reachable',
-  ENETUNREACH: 'host not reachable',
-  ABORT_ERR: 'no answer in time',
-};
-
+/** Node's code says more than a text for a group of them would. */
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof SendFailed) return error.message;
-  const code = error.name === 'AbortError' || error.name === 'TimeoutError' ? 'ABORT_ERR' : error.code;
-  if (code && /CERT|TLS|SSL|SIGN|ISSUER|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME/.test(code))
-    return 'certificate not accepted';
-  return REASONS[code ?? ''] ?? 'connection failed';
+  const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';
+  return isLate ? 'no answer in time' : (error.code ?? 'connection failed');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { WebhooksSettings } from './webhooks.settings';
 import { SHARES } from './slots';
 import type { WebhookClient } from './webhook-client';
 import { DUE_WEBHOOKS, type DueWebhook } from './deliveries.sql';
-import { WebhookSender, bodyOf, challengeOf } from './webhook-sender';
+import { WebhookSender, bodyOf } from './webhook-sender';
 import { NOTICES } from './webhooks.dto';
 
 /** More webhooks than there are slots. */
@@ -56,11 +56,3 @@ it.each(NOTICES.flatMap((topic) => [null, '{"id": 1}'].map((event) => [topic, ev
       occurredAt: '1970-01-01T00:16:40.000Z',
     }),
 );
-
-it('a challenge is in its message', () =>
-  expect(JSON.parse(challengeOf('7', 'abc'))).toEqual({
-    id: '7',
-    topic: 'challenge',
-    occurredAt: expect.any(String) as unknown,
-    challenge: 'abc',
-  }));

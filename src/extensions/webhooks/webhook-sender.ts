@@ -126,7 +126,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   /** @returns whether the server has answered */
   private async challenge({ id, webhook, url, secrets }: ClaimedDelivery): Promise<boolean> {
     const challenge = randomBytes(32).toString('base64url');
-    const message = messageOf({ id, url, secrets }, challengeOf(id, challenge));
+    const occurredAt = new Date().toISOString();
+    const body = JSON.stringify({ id, topic: 'challenge', occurredAt, challenge });
+    const message = messageOf({ id, url, secrets }, body);
     const { error } = await this.client.post(message, this.stop.signal, challenge);
     if (error !== null && this.stop.signal.aborted) return false;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
@@ -148,10 +150,6 @@ export const bodyOf = ({
   (NOTICES as readonly string[]).includes(topic) || event === null
     ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
     : event;
-
-/** Asks the server at the URL to repeat a text. */
-export const challengeOf = (id: string, challenge: string): string =>
-  JSON.stringify({ id, topic: 'challenge', occurredAt: new Date().toISOString(), challenge });
 
 const messageOf = (
   { id, url, secrets }: Pick<ClaimedDelivery, 'id' | 'url' | 'secrets'>,

@@ -104,11 +104,11 @@ export class WebhooksService {
   }
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
-  async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
+  create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
     const { userId, address } = session;
     const target = targetOf(url, this.environment);
     const [id, secret] = [uuidv7(), newSecret()];
-    const created = await this.transactions.write(async (manager) => {
+    return this.write(async (manager) => {
       await lockUser(manager, session);
       const taken = await manager.find(Webhook, { select: { slot: true }, where: { userId } });
       const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
@@ -118,8 +118,6 @@ export class WebhooksService {
       await manager.insert(Webhook, webhook);
       return { ...itemOf(await manager.findOneByOrFail(Webhook, { id })), secret };
     });
-    this.poller.hurry();
-    return created;
   }
 
   async list({ userId }: AuthenticatedUser, query: PageQuery): Promise<Page<WebhookItem>> {
@@ -138,9 +136,9 @@ export class WebhooksService {
   }
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 404 */
-  async update(session: Session, text: string, request: UpdateWebhookRequest): Promise<WebhookItem> {
+  update(session: Session, text: string, request: UpdateWebhookRequest): Promise<WebhookItem> {
     const target = request.url == null ? undefined : targetOf(request.url, this.environment);
-    const item = await this.change(session, text, async (webhook, manager) => {
+    return this.change(session, text, async (webhook, manager) => {
       const { id, status } = webhook;
       const isMoved = target !== undefined && target.url !== webhook.url;
       const isEnabled = request.enabled ?? status !== 'DISABLED';
@@ -154,8 +152,6 @@ export class WebhooksService {
       }
       return itemOf(await manager.findOneByOrFail(Webhook, { id }));
     });
-    this.poller.hurry();
-    return item;
   }
 
   /**
@@ -175,23 +171,21 @@ export class WebhooksService {
    * Sends an event that says nothing, once.
    * @throws ApiError 404, 409 if the webhook is not active or a test waits already
    */
-  async test(session: Session, text: string): Promise<DeliveryItem> {
-    const delivery = await this.change(session, text, async ({ id, status }, manager) => {
+  test(session: Session, text: string): Promise<DeliveryItem> {
+    return this.change(session, text, async ({ id, status }, manager) => {
       if (status !== 'ACTIVE') throw namedError('webhook_not_active');
       const delivery = await this.notify(manager, id, 'test');
       if (!delivery) throw namedError('webhook_test_pending');
       return delivery;
     });
-    this.poller.hurry();
-    return delivery;
   }
 
   /**
    * Sends the challenge again, also to a webhook that was DISABLED.
    * @throws ApiError 404, 409 if the webhook needs none, or the owner asked less than a minute ago
    */
-  async challenge(session: Session, text: string): Promise<WebhookItem> {
-    const item = await this.change(session, text, async ({ id, status }, manager) => {
+  challenge(session: Session, text: string): Promise<WebhookItem> {
+    return this.change(session, text, async ({ id, status }, manager) => {
       const query = manager.createQueryBuilder().update(Webhook).set(CHALLENGED);
       const { affected } = await query.where({ id }).andWhere(MAY_BE_CHALLENGED).execute();
       if (affected) return itemOf(await manager.findOneByOrFail(Webhook, { id }));
@@ -199,8 +193,6 @@ export class WebhooksService {
       const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';
       throw new ApiError(409, reason);
     });
-    this.poller.hurry();
-    return item;
   }
 
   /** @throws ApiError 404 */
@@ -241,9 +233,9 @@ export class WebhooksService {
    * continues. One that has to prove itself, or gets nothing more, keeps its waits.
    * @throws ApiError 404
    */
-  async retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
+  retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
     const [webhookId, id] = [knownForm(webhook), knownForm(delivery)];
-    const retried = await this.transactions.write(async (manager) => {
+    return this.write(async (manager) => {
       if (!(await manager.existsBy(Webhook, { id: webhookId, userId }))) throw notFound();
       // Like FINISH_DELIVERIES, it locks the delivery before the webhook.
       await manager.update(
@@ -253,11 +245,10 @@ export class WebhooksService {
       );
       const isSent = { id: webhookId, status: In(['ACTIVE', 'PAUSED']) };
       await manager.update(Webhook, isSent, { retryAt: () => `'-infinity'` });
-      return manager.findOneBy(WebhookDelivery, { id, webhookId });
+      const retried = await manager.findOneBy(WebhookDelivery, { id, webhookId });
+      if (!retried) throw notFound();
+      return deliveryOf(retried);
     });
-    if (!retried) throw notFound();
-    this.poller.hurry();
-    return deliveryOf(retried);
   }
 
   /** @returns the delivery; undefined if one waits already */
@@ -272,6 +263,13 @@ export class WebhooksService {
     return deliveryOf(await manager.findOneByOrFail(WebhookDelivery, { id }));
   }
 
+  /** What becomes due is sent at once. */
+  private async write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    const result = await this.transactions.write(work);
+    this.poller.hurry();
+    return result;
+  }
+
   /** Changes of one webhook, and its deliveries that end, wait for each other. */
   private change<Result>(
     session: Session,
@@ -279,7 +277,7 @@ export class WebhooksService {
     work: (webhook: Webhook, manager: EntityManager) => Promise<Result>,
   ): Promise<Result> {
     const where = { id: knownForm(text).toLowerCase(), userId: session.userId };
-    return this.transactions.write(async (manager) => {
+    return this.write(async (manager) => {
       await lockUser(manager, session);
       const webhook = await manager.findOne(Webhook, { where, lock: { mode: 'for_no_key_update' } });
       if (!webhook) throw notFound();

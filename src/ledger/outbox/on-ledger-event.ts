@@ -24,16 +24,14 @@ export interface BatchOptions extends ConsumerOptions {
   most?: number;
 }
 
-interface HandlerMetadata extends Required<BatchOptions> {
+export interface EventHandler extends Required<BatchOptions> {
   topics: ReadonlySet<Topic>;
-  /** The handler gets several events at once. */
-  isBatched: boolean;
-}
-
-export interface EventHandler extends HandlerMetadata {
-  /** Gets at least one event, and only one unless it is batched. */
+  /** Gets at least one event, and `most` at most. */
   handle: (events: LedgerEvent[]) => unknown;
 }
+
+type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
+type HandlerMetadata = Omit<EventHandler, 'handle'> & { isBatched: boolean };
 
 /** As many as a row of the outbox may have. */
 const MOST = 1000;
@@ -78,8 +76,6 @@ const handler =
     const metadata: HandlerMetadata = { from: 'now', setsAside: false, most: MOST, ...options, ...given };
     SetMetadata(LEDGER_EVENT_HANDLER, metadata)(target, key, descriptor as PropertyDescriptor);
   };
-
-type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
 
 /**
  * The methods of all providers that are marked with these decorators.

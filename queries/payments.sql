@@ -38,23 +38,23 @@ PREPARE pool_to_pay AS
   SELECT (
 EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
 OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
-  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract,
-(SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+  WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract, chain.*,
+    (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
-(SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
-    'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-    'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
-      (SELECT n.pool_id = p.id FROM pool_names n
-        WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
-      NOT EXISTS (SELECT FROM pools o
-        WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
-      ELSE true END,
-    'block', (SELECT c.block_number FROM chain_cursor c))
-  FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
-  -- A contract that is followed for other pools only is no reference contract for these.
-  ORDER BY k.type = p.type::text DESC LIMIT 1) AS own, chain.*,
+    (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
+      'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
+      'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
+      'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
+        (SELECT n.pool_id = p.id FROM pool_names n
+          WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
+        NOT EXISTS (SELECT FROM pools o
+          WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
+        ELSE true END,
+      'block', (SELECT c.block_number FROM chain_cursor c))
+    FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
+    -- A contract that is followed for other pools only is no reference contract for these.
+    ORDER BY k.type = p.type::text DESC LIMIT 1) AS own,
 
 (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
     t.account, t.status, t.amount, coalesce(

@@ -67,8 +67,7 @@ export class PoolRounds {
     enum: CIRCLE_ACTIONS,
     isArray: true,
     example: ['contribute'],
-    description:
-      'Calls under /pools/{id}/calls that the contract accepts from the caller now, as of the last block',
+    description: 'Calls under /pools/{id}/calls that the contract accepts from the caller now',
   })
   can: (typeof CIRCLE_ACTIONS)[number][];
 }
@@ -89,8 +88,7 @@ export class OpenCircleQuery {
   @ApiPropertyOptional({
     pattern: AMOUNT,
     example: '50000000000000000000',
-    description:
-      'Amount that each member locks to join, up to 2^128-1; 0 by default. It covers missing payments',
+    description: 'Amount that each member locks to join, up to 2^128-1; 0 by default',
   })
   @IsOptional()
   @IsAmount()
@@ -121,11 +119,7 @@ export class OpenCircleQuery {
 }
 
 export class CirclePaymentQuery {
-  @ApiPropertyOptional({
-    format: 'uuid',
-    description:
-      'Pending deposit of the caller in this pool, of exactly this amount, which the payment confirms',
-  })
+  @ApiPropertyOptional({ format: 'uuid', description: 'Pending deposit of this amount, which is paid' })
   @IsOptional()
   @IsString()
   transaction?: string;

@@ -65,16 +65,12 @@ export class SignInRules {
 @ApiExtraModels(TokenInfo)
 export class ClientConfig {
   @ApiInteger('Chain id; null until the indexer has read it', { nullable: true }) chainId: number | null;
-  @ApiProperty({
-    type: ChainInfo,
-    nullable: true,
-    description: 'Data for wallets that do not know the chain (EIP-3085); null until the indexer has read it',
-  })
+  @ApiProperty({ type: ChainInfo, nullable: true, description: 'For wallets (EIP-3085); null as `chainId`' })
   chain: ChainInfo | null;
   @ApiProperty({
     type: TokenInfo,
     nullable: true,
-    description: 'Token of the first contract, in which sums are; null until the indexer has read it',
+    description: 'Token of the first contract; null as `chainId`',
   })
   token: TokenInfo | null;
   @ApiProperty({
@@ -104,34 +100,21 @@ export class ClientConfig {
     description: 'Different minimums, by contract address',
   })
   minimumDeposits: Record<string, string>;
-  @ApiProperty({
-    type: ContractMinimums,
-    description: 'Smallest deposit of each contract, and smallest partial withdrawal',
-  })
+  @ApiProperty({ type: ContractMinimums, description: 'Smallest deposit and smallest partial withdrawal' })
   contractMinimums: ContractMinimums;
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string', enum: [...POOL_CALLS] } },
     example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': ['deposit', 'withdraw'] },
-    description:
-      'Calls that the service builds for pools, by contract address, once the indexer has read the contract (`/pools/{id}/calls/…`)',
+    description: 'Calls under `/pools/{id}/calls`, by contract address, once the indexer has read it',
   })
   contractCalls: Record<string, PoolCall[]>;
-  @ApiProperty({
-    ...ADDRESSES,
-    description: 'Contracts that know a pool by its account: calls are for the owner alone, 403 for members',
-  })
+  @ApiProperty({ ...ADDRESSES, description: 'Contracts whose calls are for the owner of a pool alone' })
   contractsByAccount: string[];
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
-  @ApiProperty({
-    description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',
-  })
+  @ApiProperty({ description: 'Whether `/analytics/pools` and the lottery need no token' })
   publicStatistics: boolean;
-  @ApiProperty({
-    required: false,
-    description: 'Endpoint of the local chain, in development only',
-    example: 'http://127.0.0.1:8545',
-  })
+  @ApiProperty({ required: false, description: 'In development only', example: 'http://127.0.0.1:8545' })
   rpcUrl?: string;
 }
 

@@ -33,16 +33,13 @@ export class DepositCallsQuery {
     pattern: AMOUNT,
     example: '25000000000000000000',
     description:
-      'Amount in smallest token units, from 1 to 2^256-1; optional with `transaction`, whose amount it must equal',
+      'From 1 to 2^256-1 smallest token units; optional with `transaction`, whose amount it must equal',
   })
   @IsOptional()
   @IsPositiveAmount()
   amount?: string;
 
-  @ApiPropertyOptional({
-    format: 'uuid',
-    description: 'Pending deposit of the caller in this pool, which the payment confirms',
-  })
+  @ApiPropertyOptional({ format: 'uuid', description: 'Pending deposit in this pool, which is paid' })
   @IsOptional()
   @IsString()
   transaction?: string;

@@ -72,31 +72,27 @@ export interface PoolToPay extends PoolToCall, DepositRow {
   isCurrent: boolean;
 }
 
-const MINIMUM = `
-  (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
-  ${holdsCircles('p')} AS "holdsCircles"`;
-
-const OWN = `
-  (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
-      'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
-      'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
-      'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
-        (SELECT n.pool_id = p.id FROM pool_names n
-          WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
-        NOT EXISTS (SELECT FROM pools o
-          WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
-        ELSE true END,
-      'block', (SELECT c.block_number FROM chain_cursor c))
-    FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
-    -- A contract that is followed for other pools only is no reference contract for these.
-    ORDER BY k.type = p.type::text DESC LIMIT 1) AS own`;
-
 /** What calls of a pool need: its contract, the deposit to be paid, what the caller has in it. No row: there is no pool. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
   'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, chain.*,
+      (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+      ${holdsCircles('p')} AS "holdsCircles",
+      (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
+        'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
+        'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
+        'isInPlace', CASE k.pools_by WHEN 'contract' THEN coalesce(k.pool_id = p.id, false) WHEN 'account' THEN coalesce(
+          (SELECT n.pool_id = p.id FROM pool_names n
+            WHERE n.stand_in = pool_stand_in(k.address, (SELECT u.address::text FROM users u WHERE u.id = p.owner_id))),
+          NOT EXISTS (SELECT FROM pools o
+            WHERE o.owner_id = p.owner_id AND o.contract_address = p.contract_address AND o.id < p.id))
+          ELSE true END,
+        'block', (SELECT c.block_number FROM chain_cursor c))
+      FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
+      -- A contract that is followed for other pools only is no reference contract for these.
+      ORDER BY k.type = p.type::text DESC LIMIT 1) AS own,
       ${tokenOf('p.contract_address')} AS token,
       t.account, t.status, t.amount, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted",
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,

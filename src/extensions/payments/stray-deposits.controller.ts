@@ -54,10 +54,7 @@ export class StrayDepositItem {
   @ApiAddress('Contract that holds the money') contract: string;
   @ApiId('Id that the deposit named, of which the contract has no pool') poolId: string;
   @ApiAmount('Withdrawable amount, in smallest token units') amount: string;
-  @ApiProperty({
-    type: [ContractCall],
-    description: 'Calls that withdraw all of it; empty at contracts unlike the reference contracts',
-  })
+  @ApiProperty({ type: [ContractCall], description: 'Calls that withdraw all of it; empty if unknown' })
   calls: ContractCall[];
 }
 

@@ -21,11 +21,7 @@ export class ExportQuery {
 }
 
 export class ExportedRow {
-  @ApiProperty({
-    enum: SECTIONS.map(({ kind }) => kind),
-    description: 'Kind of the row',
-    example: 'position',
-  })
+  @ApiProperty({ enum: SECTIONS.map(({ kind }) => kind), description: 'Kind', example: 'position' })
   kind: string;
 
   @ApiProperty({
@@ -40,10 +36,6 @@ export class ExportedRow {
 export class DeletedAccount {
   @ApiAddress() address: string;
 
-  @ApiProperty({
-    example: true,
-    description:
-      'Whether the address stays as the owner of paid pools, or of cancelled ones that a late payment would restore',
-  })
+  @ApiProperty({ example: true, description: 'Whether the address stays as the owner of pools' })
   stays: boolean;
 }

@@ -10,15 +10,9 @@ export class PositionItem {
   @ApiAmount('Sum of `claimed` and `claimable`; null where `claimable` is', { nullable: true })
   earned: string | null;
   @ApiAmount('Yield paid out') claimed: string;
-  @ApiAmount(
-    'Claimable yield: `claimableOf` of the contract at `blockNumber`; of a vault, the value of its shares beyond their cost. null where only the contract knows it, and before the first price',
-    { nullable: true },
-  )
+  @ApiAmount('Claimable yield at `blockNumber`; null where only the contract knows it', { nullable: true })
   claimable: string | null;
-  @ApiProperty({
-    description:
-      'Whether the caller has enabled compounding on the chain; GET /pools/{id}/calls/compounding changes it',
-  })
+  @ApiProperty({ description: 'Whether the caller has enabled compounding on the chain' })
   compounding: boolean;
   @ApiInteger('Block of these amounts; null before any has been read', { nullable: true })
   blockNumber: number | null;

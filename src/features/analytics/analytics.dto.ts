@@ -24,10 +24,7 @@ export class PoolsOfToken extends IntersectionType(OtherToken, PoolSums) {}
 export class PoolAnalytics extends PoolSums {
   @ApiInteger('Pools of all tokens') declare totalPools: number;
   @ApiProperty({ type: PoolCounts, description: 'Pools of all tokens' }) byType: PoolCounts;
-  @ApiProperty({
-    type: [PoolsOfToken],
-    description: 'Amounts of tokens other than the first, which is the one in /config',
-  })
+  @ApiProperty({ type: [PoolsOfToken], description: 'Amounts of tokens other than the one in /config' })
   otherTokens: PoolsOfToken[];
 }
 
@@ -58,9 +55,6 @@ export class UserOfToken extends IntersectionType(OtherToken, UserSums) {}
 export class UserAnalytics extends UserSums {
   @ApiInteger('Own pools with a balance, of all tokens') declare activePoolsCount: number;
   @ApiTime() joinedAt: string;
-  @ApiProperty({
-    type: [UserOfToken],
-    description: 'Amounts of tokens other than the first, which is the one in /config',
-  })
+  @ApiProperty({ type: [UserOfToken], description: 'Amounts of tokens other than the one in /config' })
   otherTokens: UserOfToken[];
 }

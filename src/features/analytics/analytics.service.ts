@@ -9,7 +9,6 @@ import { POOL_ANALYTICS, USER_ANALYTICS } from './analytics.sql';
 export class AnalyticsService {
   constructor(private readonly database: Database) {}
 
-  /** Over all pools. Reads stored totals, so the cost does not grow with the number of pools. */
   async pools(): Promise<JsonText<PoolAnalytics>> {
     const row = await this.database.read(POOL_ANALYTICS, {});
     return new JsonText(row!.data);

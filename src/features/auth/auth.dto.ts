@@ -45,8 +45,7 @@ export class VerifyRequest {
   message: string;
   @ApiProperty({
     maxLength: MAX_SIGNATURE,
-    description:
-      'Hex; of an EOA (65 bytes, or 64 as in EIP-2098, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010',
+    description: 'Hex; of an EOA (65 bytes, or 64 as in EIP-2098), EIP-1271 or ERC-6492 wallet',
     example: EXAMPLE_SIGNATURE,
   })
   signature: string;
@@ -73,21 +72,14 @@ export class LogoutResponse {
 }
 
 export class LogoutAllRequest {
-  @ApiProperty({
-    required: false,
-    description: 'Whether to delete the webhooks of the user as well; false by default',
-  })
+  @ApiProperty({ required: false, description: 'Whether to delete the webhooks too; false by default' })
   webhooks?: boolean;
 }
 
 export class WebhookOfUser {
   @ApiId() id: string;
   @ApiProperty({ format: 'uri', example: 'https://backend.example.org/savings-events' }) url: string;
-  @ApiProperty({
-    description: 'Whether it was deleted; otherwise it continues to get events',
-    example: false,
-  })
-  ended: boolean;
+  @ApiProperty({ description: 'Whether it was deleted; else it gets events', example: false }) ended: boolean;
 }
 
 export class LogoutAllResponse {

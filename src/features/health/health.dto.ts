@@ -29,10 +29,7 @@ export class HealthReport {
   @ApiTime() timestamp: string;
   @ApiInteger('Uptime in seconds') uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
-  @ApiInteger(
-    'Last block that the service has applied; null while unknown. Events of a contract that is loading can still be missing',
-    { nullable: true },
-  )
+  @ApiInteger('Last block that the service has applied; null while unknown', { nullable: true })
   block: number | null;
 }
 

@@ -44,8 +44,7 @@ export class CurrentDraw extends Draw {
     enum: MOVING_ON,
     nullable: true,
     example: null,
-    description:
-      'Call under /lottery/calls that anyone can send now: pick the winner, or cancel a draw left open for seven days',
+    description: 'Call under /lottery/calls that anyone can send now',
   })
   due: (typeof MOVING_ON)[number] | null;
 }
@@ -81,8 +80,7 @@ export class DrawEntry extends Draw {
     enum: DUE,
     nullable: true,
     example: null,
-    description:
-      'Call under /lottery/calls that the caller can send now: claim the prize, take a refund, or advance the draw',
+    description: 'Call under /lottery/calls that the caller can send now',
   })
   due: (typeof DUE)[number] | null;
 }

@@ -16,14 +16,12 @@ import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from './
 export class LotteryService {
   constructor(private readonly database: Database) {}
 
-  /** @throws ApiError 404 if no contract has an open draw */
   async current(): Promise<JsonText<CurrentDraw>> {
     const row = await this.database.read(CURRENT_DRAW, {});
     if (!row) throw namedError('no_open_draw');
     return new JsonText(row.data);
   }
 
-  /** Winners of the completed draws, newest first. */
   async winners(query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
     const { page = 1, limit, after } = query;
     if (after === undefined) {
@@ -35,7 +33,6 @@ export class LotteryService {
     return new CursorPage((await this.database.read(LIST_WINNERS_AFTER, values))!, WINNER_CURSOR);
   }
 
-  /** Draws into which the caller paid, newest first. */
   async tickets(caller: string, query: PageQuery): Promise<Page<DrawEntry>> {
     const { page, limit } = query;
     const values = { caller, limit, offset: (page - 1) * limit };

@@ -50,7 +50,7 @@ export class CreatePoolRequest {
 
   @ApiPropertyOptional({
     pattern: ADDRESS.source,
-    description: 'One of `furtherContracts` of `/config`; by default the one of `contracts`',
+    description: 'Of `furtherContracts` of `/config`; by default of `contracts`',
   })
   @IsOptional()
   @Matches(ADDRESS, { message: 'must be an address' })
@@ -63,8 +63,7 @@ export class CreatePoolRequest {
 
   @ApiPropertyOptional({
     type: [String],
-    description:
-      'Wallets that can read the pool, at most 100, in upper or lower case; duplicates and the owner are dropped',
+    description: 'Wallets that can read the pool, at most 100; duplicates and the owner are dropped',
   })
   @IsOptional()
   @IsArray()
@@ -107,10 +106,7 @@ export class CreatedPool extends PoolIdentity {
 export class UpdatedPool {
   @ApiId() id: string;
   @ApiProperty() autoCompound: boolean;
-  @ApiProperty({
-    description:
-      "Whether the owner's wallet has enabled compounding on the chain, which alone moves yield: GET /pools/{id}/calls/compounding",
-  })
+  @ApiProperty({ description: 'Whether the owner has enabled compounding on the chain' })
   compounding: boolean;
 }
 
@@ -160,20 +156,14 @@ export class PoolDetail extends PoolFields {
     description: 'Addresses without the owner, ascending',
   })
   memberAddresses: string[];
-  @ApiProperty({
-    type: [TransactionSummary],
-    description: 'The 100 newest, newest first; GET /transactions?poolId= pages through all',
-  })
+  @ApiProperty({ type: [TransactionSummary], description: 'The 100 newest, newest first' })
   transactions: TransactionSummary[];
 }
 
 export class YieldReport {
   @ApiAmount('Yield accrued since the pool was created; of a vault, what was and can be claimed')
   totalYield: string;
-  @ApiAmount(
-    'Yield that all savers of the pool can claim together; GET /pools/:id/position has that of the caller',
-  )
-  claimableYield: string;
+  @ApiAmount('Yield that all savers of the pool can claim together') claimableYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
   @ApiProperty({ description: 'Percent, daily compounding of apr' }) apy: number;
   @ApiTime(undefined, { nullable: true }) lastClaimed: string | null;

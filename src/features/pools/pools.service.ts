@@ -66,7 +66,6 @@ export class PoolsService {
     @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
   ) {}
 
-  /** The pools that the caller owns or is a member of, newest first. */
   async list(
     { address: caller }: AuthenticatedUser,
     query: ListPoolsQuery,
@@ -80,7 +79,6 @@ export class PoolsService {
     return new CursorPage((await this.database.read(LIST_POOLS_AFTER, values))!, POOL_CURSOR);
   }
 
-  /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
   detail(caller: AuthenticatedUser, id: string): Promise<JsonText<PoolDetail>> {
     return this.read(POOL_DETAIL, caller, id);
   }
@@ -119,9 +117,6 @@ export class PoolsService {
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours, even if the settings have changed
-   * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with
-   * the key is running, and for a second pool at a contract that has one for each account, or is one; 422 when the key was
-   * used for another request, or its pool was cancelled
    */
   async create(
     caller: AuthenticatedUser,
@@ -178,7 +173,6 @@ export class PoolsService {
     return new JsonText(answer);
   }
 
-  /** @throws ApiError 404 for an unknown pool, 403 unless the caller owns it */
   async update(
     { address: caller }: AuthenticatedUser,
     id: string,
@@ -188,21 +182,13 @@ export class PoolsService {
     return new JsonText(readable(await this.database.write(UPDATE_POOL, values)).data);
   }
 
-  /**
-   * Ends the caller's membership. The pool leaves the caller's lists, and the caller can no longer read it.
-   * @throws ApiError 404 for an unknown pool, 403 for its owner and for callers who are not, or no longer, members
-   */
   async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
     const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), caller: caller.address });
     if (found?.role === 'OWNER') throw namedError('owner_cannot_leave');
     return new JsonText(readable(found).data);
   }
 
-  /**
-   * Takes away a pool into which nothing was ever paid, with its pending deposit. Again it is the same.
-   * @throws ApiError 403 unless the caller owns it; 404 for an unknown pool; 409 when it has money, or may get some: a
-   * payment is on its way; 503 while that is not known, at contracts whose payments do not say which pool they are for
-   */
+  /** Removes a pool into which nothing was ever paid, with its pending deposit. Idempotent. */
   async cancel(caller: AuthenticatedUser, id: string): Promise<CancelledPoolId> {
     const pool = knownForm(id).toLowerCase();
     const { outcome } = (await this.database.write(CANCEL_POOL, { pool, caller: caller.address }))!;
@@ -214,10 +200,7 @@ export class PoolsService {
     return { id: pool };
   }
 
-  /**
-   * @throws ApiError 401 when the user was deleted after the token was issued; 409 for a second pool at a contract that
-   * has one for each account, or is one; 503 while the contract is quarantined
-   */
+  /** @throws ApiError for what only the database knows: the user was deleted, or the contract takes no pool now */
   private async written<T>(writing: Promise<T>): Promise<T> {
     try {
       return await writing;

@@ -89,15 +89,9 @@ export class TransactionDetail extends TransactionItem {
   @ApiAddress('Contract of the pool') to: string;
   @ApiAmount('Gas used; null until the receipt is read', { nullable: true }) gasUsed: string | null;
   @ApiAmount('Wei', { nullable: true }) gasPrice: string | null;
-  @ApiAmount(
-    'Fee in wei beyond gas, which chains of the OP stack charge for data on another chain; null elsewhere',
-    { nullable: true },
-  )
+  @ApiAmount('Fee in wei that chains of the OP stack charge beyond gas; null elsewhere', { nullable: true })
   l1Fee: string | null;
-  @ApiProperty({
-    description:
-      'Whether its block is final, so that no reorganisation can revert it. Always false on chains whose nodes do not report finality',
-  })
+  @ApiProperty({ description: 'Whether its block is final; false where nodes do not report finality' })
   final: boolean;
 }
 

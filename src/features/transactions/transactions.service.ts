@@ -29,7 +29,6 @@ export class TransactionsService {
   /**
    * Transactions of all pools that the caller may read, or of one pool. Newest first unless the query says otherwise.
    * If the caller only paid into a pool of others, the list contains only these payments.
-   * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
   async list(
     { userId: user, address: caller }: AuthenticatedUser,
@@ -53,7 +52,6 @@ export class TransactionsService {
     return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
   }
 
-  /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
   async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
     const row = await this.database.read(TRANSACTION_BY_HASH, {
       hash: knownForm(hash, TX_HASH).toLowerCase(),
@@ -62,24 +60,18 @@ export class TransactionsService {
     return new JsonText(readable(row).data);
   }
 
-  /** Also finds transactions that are not on the chain. @throws ApiError as `byHash` */
   async byId({ address: caller }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
     const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), caller });
     return new JsonText(readable(row).data);
   }
 
-  /**
-   * Notes that the caller has sent the payment of the deposit. A late caller, with a deposit that is on the chain
-   * already, changes nothing.
-   * @throws ApiError 404 for an unknown transaction, 403 when another account is to pay it
-   */
+  /** Notes that the caller has sent the payment of the deposit. Changes nothing if that is already on the chain. */
   async sent(caller: AuthenticatedUser, id: string, hash: string): Promise<JsonText<TransactionDetail>> {
     const values = { id: knownForm(id), caller: caller.address, hash: hash.toLowerCase() };
     readable(await this.database.write(SUBMIT_DEPOSIT, values));
     return this.byId(caller, id);
   }
 
-  /** Clears the hash again. @throws ApiError as `sent` */
   async takeBack(caller: AuthenticatedUser, id: string, hash?: string): Promise<JsonText<TransactionDetail>> {
     const values = { id: knownForm(id), caller: caller.address, hash: hash?.toLowerCase() ?? null };
     readable(await this.database.write(TAKE_SUBMISSION_BACK, values));

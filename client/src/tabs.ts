@@ -1,10 +1,5 @@
-/** A message to the other tabs of this page's origin. */
-export interface TabMessage {
-  readonly kind: string;
-}
-
 /** One line between tabs. What a tab says, it does not hear itself. */
-export interface TabLine<Message extends TabMessage> {
+export interface TabLine<Message> {
   say(message: Message): void;
   close(): void;
 }
@@ -71,7 +66,7 @@ export function browserTabs(): TabTools {
 }
 
 /** Opens a line, if there is a BroadcastChannel. */
-export function openLine<Message extends TabMessage>(
+export function openLine<Message>(
   { channel }: TabTools,
   name: string,
   hear: (message: Message) => void,

@@ -51,6 +51,7 @@ it('asks about a payment that has not arrived once, however many listen to the l
     state: 'done',
     hash: '0x1',
     block: 5,
+    startedAt: 1,
   } as Partial<Payment> as Payment);
   const { client, answer } = serve(payments);
   const ends = [1, 2, 3].map(() => client.payments.subscribe(() => undefined));

@@ -47,7 +47,6 @@ export class Follower implements Observable<FollowState> {
   private readonly subject: Subject<FollowState>;
   private readonly eventListeners = new Listeners<SavingsEvent>();
   private readonly address: string | null;
-  private readonly lock: LeaderLock;
   private readonly stops: (() => void)[] = [];
   private line: TabLine<Message> | undefined;
   private shared = EMPTY;
@@ -58,6 +57,9 @@ export class Follower implements Observable<FollowState> {
   private lookedAt = 0;
   private leading: Leader | undefined;
   private present = new AbortController();
+  /** Ends the wait for the lock, to take it instead. */
+  private waiting = new AbortController();
+  private steals = false;
   readonly subscribe: Observable<FollowState>['subscribe'];
 
   constructor(
@@ -71,9 +73,6 @@ export class Follower implements Observable<FollowState> {
     });
     this.subscribe = this.subject.subscribe;
     this.address = session.state.address;
-    // Tabs of another account, or on another service, must not hear it. Without an address nobody does.
-    const shared = this.address === null ? { ...tabs, channel: undefined } : tabs;
-    this.lock = new LeaderLock(shared, this.name, (signal) => this.lead(signal));
     this.stops.push(
       session.subscribe(({ address }) => void (address !== this.address && this.end())),
       connection.subscribe(() => this.show()),
@@ -132,10 +131,6 @@ export class Follower implements Observable<FollowState> {
     this.leave();
   }
 
-  private get name(): string {
-    return lineName(this.service.baseUrl, this.address ?? '');
-  }
-
   private get isVisible(): boolean {
     return this.service.tabs.page?.visibilityState !== 'hidden';
   }
@@ -150,9 +145,12 @@ export class Follower implements Observable<FollowState> {
   private enter(): void {
     if (!this.present.signal.aborted || this.subject.state.ended) return;
     this.present = new AbortController();
-    if (this.lock.isShared)
-      this.line = openLine<Message>(this.service.tabs, this.name, (message) => this.hear(message));
-    void this.lock.hold(this.present.signal);
+    const { tabs, baseUrl } = this.service;
+    // Tabs of another account, or on another service, must not hear it. Without an address nobody does.
+    const name = lineName(baseUrl, this.address ?? '');
+    if (tabs.locks && this.address !== null)
+      this.line = openLine<Message>(tabs, name, (message) => this.hear(message));
+    void this.compete(name, this.present.signal);
     this.look();
   }
 
@@ -198,9 +196,38 @@ export class Follower implements Observable<FollowState> {
     const { signal } = this.present;
     const jitterMs = Math.random() * 1_000;
     void wait(LEADER_MS + jitterMs, signal).then(
-      () => void (this.heardAt < askedAt && !this.leading && this.lock.take()),
+      () => {
+        if (this.heardAt >= askedAt || this.leading) return;
+        this.steals = true;
+        this.waiting.abort();
+      },
       () => undefined,
     );
+  }
+
+  /**
+   * Of all tabs with this name one leads: the one that holds a lock, which the browser passes on when the tab is closed. A
+   * tab that the browser has frozen keeps it, until another one steals it. Without locks, or without a line to the others,
+   * every tab leads for itself.
+   */
+  private async compete(name: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const ended = new AbortController();
+      const lead = async (): Promise<void> => {
+        if (!signal.aborted) await this.lead(AbortSignal.any([signal, ended.signal]));
+      };
+      this.waiting = new AbortController();
+      // A browser takes no signal beside `steal`.
+      const how = this.steals ? { steal: true } : { signal: AbortSignal.any([signal, this.waiting.signal]) };
+      this.steals = false;
+      try {
+        await (this.line ? this.service.tabs.locks!.request(name, how, lead) : lead());
+      } catch {
+        // Another tab took it, or this one is about to steal it: wait for it once more.
+      } finally {
+        ended.abort();
+      }
+    }
   }
 
   /** Reads and follows the stream for all tabs, until another one does. */
@@ -244,60 +271,5 @@ export class Follower implements Observable<FollowState> {
   private listen(target: TabTools['window'], name: string, then: () => void): void {
     target?.addEventListener(name, then);
     this.stops.push(() => target?.removeEventListener(name, then));
-  }
-}
-
-/**
- * Of all tabs with this name one leads: the one that holds a lock, which the browser passes on when the tab is closed.
- * A tab that the browser has frozen keeps it; then `take` takes it away. Without locks, or without a line to the others,
- * every tab leads for itself.
- */
-class LeaderLock {
-  private turn = new AbortController();
-  private takes = false;
-
-  /** @param lead works until its signal aborts */
-  constructor(
-    private readonly tools: TabTools,
-    private readonly name: string,
-    private readonly lead: (signal: AbortSignal) => Promise<void>,
-  ) {}
-
-  get isShared(): boolean {
-    return this.tools.locks !== undefined && this.tools.channel !== undefined;
-  }
-
-  /** Waits for the lock, again and again until the signal aborts. */
-  async hold(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const ended = new AbortController();
-      const lead = async (): Promise<void> => {
-        if (!signal.aborted) await this.lead(AbortSignal.any([signal, ended.signal]));
-      };
-      try {
-        await this.acquire(lead, signal);
-      } catch {
-        // Another tab took it, or `take` was called: wait for it once more.
-      } finally {
-        ended.abort();
-      }
-    }
-  }
-
-  /** Takes the lock from the tab that has it. */
-  take(): void {
-    this.takes = true;
-    this.turn.abort();
-  }
-
-  private async acquire(lead: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    const { locks } = this.tools;
-    if (!locks || !this.isShared) return lead();
-    const { takes } = this;
-    this.takes = false;
-    this.turn = new AbortController();
-    // A browser takes no signal beside `steal`.
-    const how = takes ? { steal: true } : { signal: AbortSignal.any([signal, this.turn.signal]) };
-    await locks.request(this.name, how, lead);
   }
 }

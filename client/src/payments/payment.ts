@@ -53,7 +53,7 @@ export type Payment = Kept<PaymentRequest> & {
   readonly block?: number;
   /** The service has applied `block`, and so this payment. A reorganisation may revert it until it is final. */
   readonly arrived?: true;
-  /** Something in the wallet has to be changed back: its account, or its chain. */
+  /** @deprecated No longer written: what was sent is followed whatever the wallet is on. */
   readonly attention?: 'account' | 'chain';
   /** Of a failed payment: `code` as of a `SavingsError`, or `wallet` for an error of the wallet. */
   readonly failure?: { readonly code: string; readonly message: string };
@@ -124,12 +124,8 @@ function withPayment(payments: readonly Payment[], payment: Payment): Payment[] 
 
 /** Keeps payments in memory, until the process or page ends. */
 export function memoryPayments(): PaymentStore {
-  let payments: Payment[] = [];
-  return {
-    list: () => payments,
-    put: (payment) => void (payments = withPayment(payments, payment)),
-    remove: (id) => void (payments = payments.filter((each) => each.id !== id)),
-  };
+  let stored: string | null = null;
+  return webPayments({ getItem: () => stored, setItem: (_, text) => void (stored = text) });
 }
 
 /** Keeps payments in `localStorage`: for all tabs, and over reloads. Nothing in it is secret. */

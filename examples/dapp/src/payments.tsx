@@ -123,10 +123,7 @@ export function usePaying(
 
 /** Where a payment is, in words. */
 function statusOf({ payment, token, waits }: ShownPayment): string {
-  const { attention, account, state, arrived, sentAt } = payment;
-  if (attention === 'account')
-    return `Your wallet is on another account now. Change back to ${shortAddress(account!)}.`;
-  if (attention === 'chain') return 'Your wallet is on another chain now. Change back.';
+  const { state, arrived, sentAt } = payment;
   if (waits)
     return state === 'sent'
       ? 'The permission was sent. Nothing is paid yet: your wallet has to be asked for that.'
@@ -190,7 +187,7 @@ export function PaymentDialog({ shown }: { shown: ShownPayment }) {
       </ol>
       <div aria-live="polite" class="status">
         {state !== 'failed' && (
-          <p class={payment.attention ? 'notice' : arrived ? 'result' : ''}>{statusOf(shown)}</p>
+          <p class={arrived ? 'result' : ''}>{statusOf(shown)}</p>
         )}
         {problem && <ProblemText problem={problem} />}
       </div>

@@ -23,7 +23,6 @@ export class Connection implements Observable<ConnectionState> {
   private readonly subject = new Subject<ConnectionState>({ unreachable: false, pausedUntil: null });
   private pause: Pause | undefined;
   private inFlight = 0;
-  private hasFailed = false;
   private late: ReturnType<typeof setTimeout> | undefined;
   private over: ReturnType<typeof setTimeout> | undefined;
   readonly subscribe = this.subject.subscribe;
@@ -48,17 +47,15 @@ export class Connection implements Observable<ConnectionState> {
 
   failed(): void {
     this.inFlight--;
-    this.hasFailed = true;
   }
 
   /** The caller did not want to wait any longer, which says nothing about the service. */
   abandoned(): void {
-    if (--this.inFlight === 0 && !this.hasFailed) this.unwatch();
+    if (--this.inFlight === 0) this.unwatch();
   }
 
   /** Something of it has arrived. */
   reached(): void {
-    this.hasFailed = false;
     this.unwatch();
     if (this.inFlight > 0) this.watch();
     this.subject.change({ unreachable: false });

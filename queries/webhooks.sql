@@ -117,15 +117,12 @@ WITH turn AS MATERIALIZED (
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
 
 -- src/extensions/webhooks/fan-out.sql.ts
--- $1 after text
-PREPARE fan_out_to_crowds AS
-  WITH next AS MATERIALIZED (
-    SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1
-  ), taken AS MATERIALIZED (
-    SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
-    ORDER BY event_id LIMIT 10 FOR UPDATE SKIP LOCKED
+-- $1 subject text, $2 events integer
+PREPARE fan_out_to_crowd AS
+  WITH taken AS MATERIALIZED (
+    SELECT * FROM webhook_crowds WHERE subject = ($1::text) ORDER BY event_id LIMIT ($2::integer) FOR UPDATE SKIP LOCKED
   ), share AS MATERIALIZED (
-    SELECT 2000 / greatest(1, count(*)) AS most FROM taken
+    SELECT 200 / greatest(1, count(*)) AS most FROM taken
   ), crowd AS MATERIALIZED (
     SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
       SELECT *, CASE WHEN subject <> 'all' THEN subject::uuid END AS pool, subject = 'all' AS is_for_all
@@ -177,7 +174,7 @@ ORDER BY event, address DESC, webhook DESC) c ON c.event = t.event_id
     DELETE FROM webhook_crowds c USING last
     WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
   )
-  SELECT subject, (SELECT count(*)::integer FROM taken) AS taken FROM next;
+  SELECT count(*)::integer AS taken FROM taken;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 events jsonb
@@ -242,6 +239,11 @@ ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WH
     ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
   )
   SELECT count(*)::integer AS crowds FROM crowds;
+
+-- src/extensions/webhooks/fan-out.sql.ts
+-- $1 after text
+PREPARE next_webhook_crowd AS
+SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after timestamptz, $2 batch integer

@@ -547,8 +547,8 @@ describe('a hot statement reads few rows, by index', () => {
         { id: 'z', topic: 'draw.opened', body: '{}', isForAll: true },
       ]),
     }),
-    run(fanOut.FAN_OUT_TO_CROWDS, { after: '' }),
-    run(fanOut.FAN_OUT_TO_CROWDS, { after: 'a' }),
+    run(fanOut.NEXT_CROWD, { after: 'a' }),
+    run(fanOut.FAN_OUT_TO_CROWD, { subject: md5('pool20'), events: 10 }),
     run(fanOut.REMOVE_OLD_CROWDS, { after: null, batch: 20 }),
     run(deliveries.DUE_WEBHOOKS, {
       lanes: ['quick', 'challenge', 'slow'],

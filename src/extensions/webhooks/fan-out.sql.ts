@@ -5,12 +5,11 @@ import { type Audience, readersOfPool } from '#extensions/events/readers.sql';
 
 /** Webhooks of each event that get it at once, beside those of its account, of which a user has ten at most. */
 const EACH = 10;
-/** Events of a subject that one statement for crowds serves, and the webhooks that they share. */
-const CROWD_EVENTS = 10;
-const CROWD_WEBHOOKS = 2000;
+/** Webhooks that the events of one statement for crowds share. */
+const CROWD_WEBHOOKS = 200;
 
 /** The subject of events that are for everyone. Those of a pool have its id. */
-const EVERYONE = 'all';
+export const EVERYONE = 'all';
 
 /** So many deliveries of a webhook may be pending. When half of them are left, the trigger lets events come again. */
 export const MOST_PENDING = 1000;
@@ -108,19 +107,19 @@ export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
     SELECT count(*)::integer AS crowds FROM crowds`,
 );
 
-/**
- * Goes on with the first events of the subject behind `after`, from where each has come to. Leaves out what another
- * process is at. No row: there is no such subject.
- */
-export const FAN_OUT_TO_CROWDS = statement<{ after: string }, { subject: string; taken: number }>(
-  'fan_out_to_crowds',
+export const NEXT_CROWD = statement<{ after: string }, { subject: string }>(
+  'next_webhook_crowd',
   { after: 'text' },
+  'SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1',
+);
+
+/** Goes on with a subject's first events, from where each has come to. Leaves out what another process is at. */
+export const FAN_OUT_TO_CROWD = statement<{ subject: string; events: number }, { taken: number }>(
+  'fan_out_to_crowd',
+  { subject: 'text', events: 'integer' },
   `
-    WITH next AS MATERIALIZED (
-      SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1
-    ), taken AS MATERIALIZED (
-      SELECT * FROM webhook_crowds WHERE subject = (SELECT subject FROM next)
-      ORDER BY event_id LIMIT ${CROWD_EVENTS} FOR UPDATE SKIP LOCKED
+    WITH taken AS MATERIALIZED (
+      SELECT * FROM webhook_crowds WHERE subject = :subject ORDER BY event_id LIMIT :events FOR UPDATE SKIP LOCKED
     ), share AS MATERIALIZED (
       SELECT ${CROWD_WEBHOOKS} / greatest(1, count(*)) AS most FROM taken
     ), crowd AS MATERIALIZED (
@@ -140,7 +139,7 @@ export const FAN_OUT_TO_CROWDS = statement<{ after: string }, { subject: string;
       DELETE FROM webhook_crowds c USING last
       WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
     )
-    SELECT subject, (SELECT count(*)::integer FROM taken) AS taken FROM next`,
+    SELECT count(*)::integer AS taken FROM taken`,
 );
 
 /** Bodies are kept for longer, so that all that is made of them has one. */

@@ -7,10 +7,11 @@ import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#extensions/events/readers.sql';
-import { FAN_OUT, FAN_OUT_TO_CROWDS, type FannedOut } from './fan-out.sql';
+import { FAN_OUT, FAN_OUT_TO_CROWD, type FannedOut, NEXT_CROWD } from './fan-out.sql';
 
-/** Events of one statement. */
+/** Events of one statement, and of one for a crowd. */
 const EVENTS = 100;
+const CROWD_EVENTS = 10;
 /** How often a process looks for crowds that another one has left, and how long it waits after a failure. */
 const LOOK_MS = 5000;
 const FAILED_MS = 1000;
@@ -33,6 +34,8 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   );
   /** The subject that was served last. */
   private after = '';
+  /** The subject that failed last. Several of its events at once may be too much for the database. */
+  private failed?: string;
 
   constructor(
     private readonly database: Database,
@@ -65,12 +68,24 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   private async serveCrowds(): Promise<void> {
     let taken = 0;
     while (!this.loop.signal.aborted) {
-      const served = await this.database.write(FAN_OUT_TO_CROWDS, { after: this.after });
-      this.after = served?.subject ?? '';
-      taken += served?.taken ?? 0;
-      if (served) this.poller.hurry();
-      else if (taken === 0) return;
+      const next = await this.database.read(NEXT_CROWD, { after: this.after });
+      // Stored first, so that others have their turn if this one fails.
+      this.after = next?.subject ?? '';
+      if (next) {
+        taken += await this.serve(next.subject);
+        this.poller.hurry();
+      } else if (taken === 0) return;
       else taken = 0;
+    }
+  }
+
+  private async serve(subject: string): Promise<number> {
+    try {
+      const events = subject === this.failed ? 1 : CROWD_EVENTS;
+      return (await this.database.write(FAN_OUT_TO_CROWD, { subject, events }))!.taken;
+    } catch (error) {
+      this.failed = subject;
+      throw error;
     }
   }
 }

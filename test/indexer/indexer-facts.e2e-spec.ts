@@ -1,5 +1,4 @@
 import { toFunctionSelector } from 'viem';
-import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
 import { until } from '../support/app';
@@ -160,21 +159,5 @@ describe('facts of the chain', () => {
     // A quarantined contract has to show a further block.
     await bench.deposit(bench.pools[0], 10n);
     await follow();
-  });
-
-  it('another token than that of the ledger is refused, unless the ledger is empty', async () => {
-    const former = `0x${'5'.repeat(40)}`;
-    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
-    const [{ first }] = await bench.sql<{ first: number }>(
-      'SELECT min(block_number)::int AS first FROM chain_events',
-    );
-    const { ended } = (await bench.follow()).get(Indexer);
-    const refusal = `amounts of the token ${former}, but .* now have ${test().token}.*rewind --to ${first - 1}$`;
-    await expect(ended).rejects.toThrow(new RegExp(refusal, 'i'));
-    await bench.leave();
-    await bench.startAfresh();
-    await bench.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'OLD', 6)`, [former]);
-    await follow();
-    expect(await facts()).toEqual(test());
   });
 });

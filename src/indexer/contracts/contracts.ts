@@ -42,7 +42,7 @@ interface Trouble {
 interface Read {
   apart: Apart;
   reader: WatchedEndpoint;
-  outcome?: { reading: Reading } | { error: unknown };
+  outcome?: PromiseSettledResult<Reading>;
   done: Promise<void>;
 }
 
@@ -127,8 +127,21 @@ export class Contracts {
     this.barred = barred;
   }
 
-  /** Counts logs that no method reads, and logs each topic once. Call before the batch is applied. */
-  async passOver({ unread = [] }: BlockBatch): Promise<void> {
+  /**
+   * The batch that the endpoints vouch for and whose numbers fit, and whether it proves that no event is missing.
+   * @throws SequenceGap, SequenceFall, Disagreement, NodeBehind
+   */
+  async accept(reading: Reading): Promise<{ batch: BlockBatch; proven: boolean }> {
+    this.sequence.check(reading.batch);
+    const batch = this.endpoints.judge(reading, this.sequence);
+    this.sequence.check(batch);
+    // Before it is applied: the cursor does not return to these logs.
+    await this.passOver(batch);
+    return { batch, proven: this.sequence.proves(batch) };
+  }
+
+  /** Counts logs that no method reads, and logs each topic once. */
+  private async passOver({ unread = [] }: BlockBatch): Promise<void> {
     for (const { contract, topic } of unread) {
       const known = this.reported.get(contract) ?? new Set();
       this.reported.set(contract, known);
@@ -164,21 +177,24 @@ export class Contracts {
     await this.separate(cursor, reader, contract, mayLack ? 'catching_up' : 'quarantined', message);
   }
 
+  /** @param isLost whether what has been read of it so far may lack an event, or be of another branch */
   private async separate(
     cursor: ChainCursor,
     reader: WatchedEndpoint,
     contract: string,
     state: ApartState,
     reason: string,
+    isLost = false,
   ): Promise<void> {
+    const known = this.apart.get(contract);
     // What the ledger certainly has of it. One that came without events may have had some all the same.
     const isWhole = this.sequence.isProven(cursor.number) && this.sequence.lastOf(contract).seq > 0;
-    const known = this.apart.get(contract)?.at;
-    const at = known ?? (isWhole ? cursor : await this.beforeLast(reader, contract));
+    const complete = known ? !isLost && known.at : isWhole && cursor;
+    const at = complete || (await this.beforeLast(reader, contract));
     await this.ledger.contracts.setApart(cursor, contract, at, state, reason);
     // What broke it is in a later block than the cursor's.
     if (!known) this.troubles.set(contract, { tries: 0, block: cursor.number, retryAt: 0 });
-    this.patience.forget(contract);
+    if (state !== known?.state) this.patience.forget(contract);
     await this.load();
     const line = `${contract} is ${state} from block ${at.number}, the other contracts go on: ${reason}`;
     if (state === 'quarantined') this.logger.error(line);
@@ -238,13 +254,9 @@ export class Contracts {
   private start(apart: Apart, cursor: ChainCursor): Read {
     const reader = this.endpoints.readerAside(this.troubles.get(apart.address)?.tries ?? 0);
     const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
-    const read: Read = { apart, reader, done: Promise.resolve() };
-    read.done = given
-      .then((found) => this.proofs.prove(found))
-      .then(
-        (reading) => void (read.outcome = { reading }),
-        (error: unknown) => void (read.outcome = { error }),
-      );
+    const proven = given.then((reading) => this.proofs.prove(reading));
+    const done = Promise.allSettled([proven]).then(([outcome]) => void (read.outcome = outcome));
+    const read: Read = { apart, reader, done };
     return read;
   }
 
@@ -256,12 +268,8 @@ export class Contracts {
     // A reorganisation may have moved it meanwhile.
     if (this.apart.get(apart.address) !== apart) return false;
     try {
-      if ('error' in outcome!) throw outcome.error;
-      const reading = this.news(apart, outcome!.reading);
-      this.sequence.check(reading.batch);
-      const batch = this.endpoints.judge(reading, this.sequence);
-      this.sequence.check(batch);
-      return await this.advance(cursor, head, apart, batch);
+      if (outcome?.status !== 'fulfilled') throw outcome?.reason;
+      return await this.advance(cursor, head, apart, this.news(apart, outcome.value));
     } catch (error) {
       // What the database refuses is this contract's trouble, and must not end the reading of the others.
       if (!(error instanceof RetryableChainError) && refusal(error) === undefined) throw error;
@@ -272,28 +280,16 @@ export class Contracts {
       this.logger.warn(`${address} catch-up failed at block ${at.number}; retrying: ${message}`);
       // An endpoint that fails is no fault of the contract.
       const isWrong = [WrongEvents, SequenceFall].some((kind) => error instanceof kind) || refusal(error);
-      if (isWrong && this.patience.isOver(address) && state !== 'quarantined')
-        await this.separate(cursor, reader, address, 'quarantined', message);
+      const isNew = isWrong && this.patience.isOver(address) && state !== 'quarantined';
       // The cursor follows a fork within two tries. Blocks that were not proven may lack the event that is missing.
       const isLost = (error instanceof ForkDetected || error instanceof SequenceGap) && tries > 2;
-      if (isLost) await this.anchor(cursor, reader, this.apart.get(address) ?? apart);
+      if (isNew || isLost)
+        await this.separate(cursor, reader, address, isNew ? 'quarantined' : state, message, isLost).catch(
+          (failure: Error) => {
+            if (!(failure instanceof RetryableChainError)) throw failure;
+          },
+        );
       return false;
-    }
-  }
-
-  /** Restarts the contract before its last event, if that block can be read. */
-  private async anchor(
-    cursor: ChainCursor,
-    reader: WatchedEndpoint,
-    { address, state, reason }: Apart,
-  ): Promise<void> {
-    try {
-      const at = await this.beforeLast(reader, address);
-      await this.ledger.contracts.setApart(cursor, address, at, state, reason);
-      await this.load();
-    } catch (error) {
-      if (!(error instanceof RetryableChainError)) throw error;
-      this.logger.warn(`${address} cannot be read from before its last event: ${error.message}`);
     }
   }
 
@@ -312,15 +308,9 @@ export class Contracts {
     return { ...reading, batch: fresh(reading.batch), testimonies };
   }
 
-  private async advance(
-    cursor: ChainCursor,
-    head: number,
-    apart: Apart,
-    batch: BlockBatch,
-  ): Promise<boolean> {
+  private async advance(cursor: ChainCursor, head: number, apart: Apart, reading: Reading): Promise<boolean> {
     const { address } = apart;
-    const proven = this.sequence.proves(batch);
-    await this.passOver(batch);
+    const { batch, proven } = await this.accept(reading);
     const { anomalies, joined } = await this.ledger.contracts.advance(cursor, head, apart, batch, proven);
     this.telemetry.took(batch.events, anomalies);
     // Blocks before the one where it failed show nothing.

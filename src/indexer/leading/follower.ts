@@ -108,7 +108,6 @@ export class Follower {
   /** Applies the next batch, if there is one. */
   private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
-    const { sequence, proofs } = this.contracts;
     await this.contracts.bar(cursor, this.reader, this.preflight.barred);
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
@@ -121,19 +120,14 @@ export class Follower {
     const next = this.ahead.take(cursor, upTo, this.contracts.following);
     const given = await this.beating(writer, cursor, next);
     this.reader = given.reader;
-    sequence.check(given.batch);
-    const reading = await this.beating(writer, cursor, proofs.prove(given));
-    const batch = this.endpoints.judge(reading, sequence);
-    sequence.check(batch);
+    const reading = await this.beating(writer, cursor, this.contracts.proofs.prove(given));
+    const { batch, proven } = await this.contracts.accept(reading);
     this.contracts.areSound();
     // Read the next batch while this one is written.
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
-    const proven = sequence.proves(batch);
     const { marks, proven: byReceipts } = reading;
-    // Before the cursor moves on: it does not return to these logs.
-    await this.contracts.passOver(batch);
     const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
-    sequence.advance(batch, proven);
+    this.contracts.sequence.advance(batch, proven);
     return moved;
   }
 
@@ -220,7 +214,7 @@ export class Follower {
       await writer.beat('halted', cursor);
       await this.pause(HALTED_POLL_MS);
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
-      if (ours === undefined || again?.hash !== ours) continue;
+      if (again?.hash !== ours) continue;
       this.logger.warn(`resumed: the node has block ${cursor.number} again`);
       this.sync.start(cursor, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
       return;

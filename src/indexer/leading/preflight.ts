@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { columnsOf } from '#platform/postgres/columns';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
+import { openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { followContracts } from '#indexer/contracts/contract-set';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
@@ -84,7 +84,7 @@ export class Preflight {
     this.isLacking = !tokens || !facts || this.barred.size > 0 || this.telemetry.missing.size > 0;
   }
 
-  /** @throws WrongChain when the ledger has sums in a token that no contract has now */
+  /** Bars contracts whose amounts could be of any token. */
   private async judgeTokens(client: Client, { known, unknown }: ReadTokens): Promise<void> {
     const { rows } = await client.query<{ contract: string; token: string; first: string | null }>(STORED);
     const stored = new Map(rows.map(({ contract, ...row }) => [contract, row]));
@@ -101,8 +101,6 @@ export class Preflight {
       );
     }
     this.barred = barred;
-    const now = this.endpoints.contracts.flatMap((contract) => stored.get(contract)?.token ?? []);
-    if (known.length > 0) await refuseChange(client, [...now, ...known.map(({ address }) => address)]);
   }
 }
 
@@ -140,19 +138,3 @@ const STORED = `
   SELECT k.contract, k.token,
     (SELECT e.block_number FROM chain_events e WHERE e.contract = k.contract ORDER BY e.seq LIMIT 1) AS first
   FROM chain_tokens k`;
-
-/** @throws WrongChain when the ledger has sums in a token that is none of these */
-async function refuseChange(client: Client, tokens: string[]): Promise<void> {
-  const { rows } = await client.query<{ token: string; first: string }>(CHANGED, [tokens]);
-  if (!rows[0]) return;
-  const { token, first } = rows[0];
-  throw new WrongChain(
-    `the ledger holds amounts of the token ${token}, but the contracts of POOL_CONTRACTS now have ` +
-      `${[...new Set(tokens)].join(', ')}. Name contracts of the former token, or take all events back: ` +
-      `rewind --to ${Number(first) - 1}`,
-  );
-}
-
-const CHANGED = `
-  SELECT f.token_address AS token, (SELECT min(block_number) FROM chain_events) AS first
-  FROM chain_facts f WHERE f.token_address <> ALL ($1) AND EXISTS (SELECT FROM chain_events)`;

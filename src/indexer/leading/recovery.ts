@@ -22,10 +22,10 @@ export const mayPass = (error: unknown): error is Error =>
 
 /** The operator has to decide how to go on. */
 export class Halted extends Error {
-  /** @param ours hash of our block: the halt ends when the node has it again; undefined: it does not end by itself */
+  /** @param ours hash of our block: the halt ends when the node has it again */
   constructor(
     message: string,
-    readonly ours?: string,
+    readonly ours: string,
   ) {
     super(message);
   }

@@ -102,7 +102,7 @@ describe('slow and half-open clients', () => {
     for (const { received } of [...headers, ...bodies]) {
       expect(received).toMatch(/^HTTP\/1\.1 408 /);
       expect(received).toContain(
-        '{"success":false,"error":"Request timeout","message":"Request timeout","code":"bad_request"}',
+        '{"success":false,"error":"Request Timeout","message":"Request Timeout","code":"bad_request"}',
       );
     }
     // An idle connection between two requests, as load balancers keep them, is not affected.

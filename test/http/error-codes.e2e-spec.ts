@@ -132,8 +132,8 @@ describe('codes of errors', () => {
     const long = await ask(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(long).toEqual({
       success: false,
-      error: 'Request header fields too large',
-      message: 'Request header fields too large',
+      error: 'Request Header Fields Too Large',
+      message: 'Request Header Fields Too Large',
       code: 'bad_request',
     });
   });

@@ -93,18 +93,19 @@ describe('what is not supported stops the start', () => {
     [
       'an unknown name',
       Throttle({ genral: { limit: 1 } }),
-      "WrongController.get: there is no limit 'genral', only general, auth",
+      'WrongController.get: THROTTLER:LIMITgenral is not supported: limits are general, auth',
     ],
-    ['an unknown name that is skipped', SkipThrottle({ atuh: true }), "there is no limit 'atuh'"],
+    ['an unknown name alone', Throttle({ auht: {} }), 'THROTTLER:LIMITauht is not supported'],
+    ['an unknown name that is skipped', SkipThrottle({ atuh: true }), 'THROTTLER:SKIPatuh is not supported'],
     [
       'a block',
       Throttle({ general: { limit: 1, ttl: 1, blockDuration: 9 } }),
-      'blockDuration is not supported here: give it to a ThrottlerModule',
+      'THROTTLER:BLOCK_DURATIONgeneral is not supported',
     ],
     [
       'a tracker',
       Throttle({ general: { getTracker: () => 'all' } }),
-      'getTracker is not supported here: give it to a ThrottlerModule',
+      'THROTTLER:TRACKERgeneral is not supported',
     ],
     [
       'a limit by function',

@@ -175,7 +175,7 @@ function nameErrors(
       (listed ?? [status]).filter((error) => statusOf(error) === status).flatMap(codesOf),
     );
     if (codes.size === 0) {
-      const error = sentence(STATUS_CODES[status]!);
+      const error = STATUS_CODES[status]!;
       content.example = { success: false, error, message: error, code: codeOf(status) };
     } else
       content.examples = Object.fromEntries(
@@ -208,8 +208,6 @@ const errorBody = (code: ErrorCode): Record<string, unknown> => {
   const { error, details }: NamedError = ERRORS[code];
   return { success: false, error, message: error, code, ...(details && { details }) };
 };
-
-const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
 
 const sorted = <T>(named: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(named).sort(([a], [b]) => a.localeCompare(b)));

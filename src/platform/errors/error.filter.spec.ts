@@ -37,7 +37,7 @@ describe('describeError', () => {
     [401, 'Unauthorized', 'unauthorized'],
     [404, 'Not found', 'not_found'],
     [413, 'Payload too large', 'payload_too_large'],
-    [414, 'URI too long', 'bad_request'],
+    [414, 'URI Too Long', 'bad_request'],
     [415, 'Unsupported media type', 'unsupported_media_type'],
     [501, 'Not Implemented', 'internal_error'],
   ])('has a text of its own for the framework’s %d', (status, error, code) => {

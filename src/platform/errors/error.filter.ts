@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { FORBIDDEN_MESSAGE } from '#platform/foreign/nest-internals';
 import { refusedInput } from '#platform/postgres/refused-input';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
-import type { ErrorCode } from './error-codes';
+import { ERRORS, type ErrorCode } from './error-codes';
 import {
   ApiError,
   ErrorDetail,
@@ -22,23 +22,12 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Errors that ask the client to wait a second, besides those with status 503. */
 const SOON_OVER: unknown[] = ['too_many_connections', 'idempotency_in_progress'];
 
-/** Texts for errors of the framework, and for exceptions without a text. */
-const TEXTS: Record<number, string> = {
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Request timeout',
-  413: 'Payload too large',
-  414: 'URI too long',
-  415: 'Unsupported media type',
-  429: 'Too many requests from this IP',
-  431: 'Request header fields too large',
-  500: 'Internal server error',
-  503: 'Service unavailable',
-};
+/** For errors of the framework, and for exceptions without a text. */
+function textOf(status: number): string {
+  const usual = ERRORS[codeOf(status)];
+  return usual.status === status ? usual.error : (STATUS_CODES[status] ?? 'Error');
+}
 
-const textOf = (status: number): string => TEXTS[status] ?? STATUS_CODES[status] ?? 'Error';
 const isErrorStatus = (status: unknown): status is number =>
   typeof status === 'number' && status >= 400 && status < 600;
 

@@ -7,11 +7,4 @@
  * Where `@Throttle` and `@SkipThrottle` store what they say, with the name of the limit behind. RateLimiter reads it
  * at the start, because requests are counted before NestJS asks any guard.
  */
-export {
-  THROTTLER_BLOCK_DURATION,
-  THROTTLER_KEY_GENERATOR,
-  THROTTLER_LIMIT,
-  THROTTLER_SKIP,
-  THROTTLER_TRACKER,
-  THROTTLER_TTL,
-} from '@nestjs/throttler/dist/throttler.constants';
+export { THROTTLER_LIMIT, THROTTLER_SKIP, THROTTLER_TTL } from '@nestjs/throttler/dist/throttler.constants';

@@ -11,14 +11,7 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions }
 import { unescape } from 'node:querystring';
 import { namedError } from '#platform/errors/errors';
 import { ExecutionContextHost } from '#platform/foreign/nest-internals';
-import {
-  THROTTLER_BLOCK_DURATION,
-  THROTTLER_KEY_GENERATOR,
-  THROTTLER_LIMIT,
-  THROTTLER_SKIP,
-  THROTTLER_TRACKER,
-  THROTTLER_TTL,
-} from '#platform/foreign/throttler-internals';
+import { THROTTLER_LIMIT, THROTTLER_SKIP, THROTTLER_TTL } from '#platform/foreign/throttler-internals';
 import { clientKey, trackerKey } from '#platform/http/client-address';
 import type { RouteTarget } from '#platform/http/route-targets';
 import { LimitsSettings } from './limits.settings';
@@ -30,6 +23,8 @@ const NAMES = ['general', 'auth'] as const;
 type Name = (typeof NAMES)[number];
 /** Decorators mean `general` by this name, except for `@SkipThrottle()`, which means both limits. */
 const DEFAULT = 'default';
+/** What the keys begin with under which the decorators store their options. */
+const THROTTLER = 'THROTTLER:';
 
 /** One limit of a route. */
 interface Limit {
@@ -82,13 +77,6 @@ const ANYWHERE: RouteTarget = { controller: NoController, handler: () => undefin
 /** How often in a window a spared caller passes: he may have to try again. */
 const SPARED = 5;
 
-/** Options of `@Throttle` that need the context of a handler, or another window. */
-const NOT_SUPPORTED = {
-  blockDuration: THROTTLER_BLOCK_DURATION,
-  getTracker: THROTTLER_TRACKER,
-  generateKey: THROTTLER_KEY_GENERATOR,
-};
-
 const left = ({ limit, hits }: Count): number => limit - hits;
 
 const areKnown = (counts: (Count | Promise<Count>)[]): counts is Count[] =>
@@ -119,7 +107,7 @@ export class RateLimiter {
   readonly onRoute = (route: RouteOptions): void => {
     const { config = {} } = route;
     const target = config.target ?? targetOf(`${String(route.method)} ${route.url}`, config);
-    refuseUnknownNames(target);
+    refuseUnknown(target);
     const limits = NAMES.filter((name) => counts(target, name)).map((name) => this.limitOf(name, target));
     route.config = { ...config, limits };
   };
@@ -196,11 +184,6 @@ export class RateLimiter {
     const own = (key: string): unknown =>
       declared(target, key, name === 'general' ? [name, DEFAULT] : [name]);
     const where = `${nameOf(target)}: ${name}`;
-    for (const [option, key] of Object.entries(NOT_SUPPORTED))
-      if (own(key) !== undefined)
-        throw new Error(
-          `${where}: ${option} is not supported here: give it to a ThrottlerModule of your module`,
-        );
     const [limit, ttl] = [own(THROTTLER_LIMIT), own(THROTTLER_TTL)];
     const windowMs = numberOf(ttl ?? RATE_LIMIT_WINDOW * 1000, 1, `ttl of ${where}`);
     const allowed = limit ?? (name === 'auth' ? RATE_LIMIT_AUTH : RATE_LIMIT_GENERAL);
@@ -240,16 +223,22 @@ const counts = (target: RouteTarget, name: Name): boolean =>
 const isNamed = (name: Name, targets: object[]): boolean =>
   targets.some((target) => Reflect.hasMetadata(THROTTLER_LIMIT + name, target));
 
-/** Refuses misspelt names, because they would leave a route without its limit. */
-function refuseUnknownNames(target: RouteTarget): void {
-  const known: string[] = [...NAMES, DEFAULT];
-  const keys = [target.handler, target.controller].flatMap((of) => Reflect.getMetadataKeys(of) as unknown[]);
-  for (const key of keys.map(String))
-    for (const prefix of [THROTTLER_LIMIT, THROTTLER_SKIP])
-      if (key.startsWith(prefix) && !known.includes(key.slice(prefix.length)))
-        throw new Error(
-          `${nameOf(target)}: there is no limit '${key.slice(prefix.length)}', only ${NAMES.join(', ')}`,
-        );
+/** Options of the decorators that are read here, with the names that they may have. */
+const KNOWN = new Set(
+  [THROTTLER_LIMIT, THROTTLER_TTL, THROTTLER_SKIP].flatMap((key) =>
+    [...NAMES, DEFAULT].map((name) => key + name),
+  ),
+);
+
+/** A misspelt name would leave a route without its limit. Other options need the context of a handler. */
+function refuseUnknown(target: RouteTarget): void {
+  for (const holder of [target.handler, target.controller])
+    for (const key of (Reflect.getMetadataKeys(holder) as unknown[]).map(String)) {
+      // `@Throttle` stores each option, also those that are left out.
+      const isSet = key.startsWith(THROTTLER_LIMIT) || Reflect.getMetadata(key, holder) !== undefined;
+      if (key.startsWith(THROTTLER) && !KNOWN.has(key) && isSet)
+        throw new Error(`${nameOf(target)}: ${key} is not supported: limits are ${NAMES.join(', ')}`);
+    }
 }
 
 const nameOf = ({ controller, method }: RouteTarget): string =>

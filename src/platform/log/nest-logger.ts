@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
-import { describeError, redact, redactText } from './redact';
+import { redact, redactText } from './redact';
 import { currentRequest } from './request-line';
 
 /** NestJS contexts that log every module and route at startup. */
@@ -49,27 +49,22 @@ export class NestLogger implements LoggerService {
     const context = contextOf(rest);
     const texts: string[] = [];
     const data: unknown[] = [];
-    const errors: unknown[] = [];
+    let err: Error | undefined;
     let stack: string | undefined;
     for (const part of [message, ...(context === undefined ? rest : rest.slice(0, -1))]) {
-      if (part instanceof Error) errors.push(part);
+      if (part instanceof Error && !err) err = part;
       else if (typeof part === 'string' && part !== message && STACK.test(part)) stack = redactText(part);
       else if (typeof part === 'object' && part !== null) data.push(part);
       else if (part !== undefined) texts.push(safely(() => nameOf(part)));
     }
-    const [err, ...others] = errors;
     const fields = {
       ...currentRequest(),
       context,
       stack,
       data: data.length === 0 ? undefined : safely(() => redact(data.length === 1 ? data[0] : data)),
       err,
-      otherErrors: others.length === 0 ? undefined : others.map((each) => describeError(each)),
     };
-    this.logger[level](
-      fields,
-      texts.length > 0 || !(err instanceof Error) ? texts.join(' ') : redactText(err.message),
-    );
+    this.logger[level](fields, texts.length > 0 || !err ? texts.join(' ') : redactText(err.message));
   }
 }
 

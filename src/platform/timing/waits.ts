@@ -1,8 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A wait is counted in so many steps, so that a process that stands still does not take its own pause for the other's. */
-const STEPS = 5;
-
 /**
  * Settles as the promise does, or after `ms`, whichever comes first; what has arrived by then counts. The promise goes
  * on unheard.
@@ -16,14 +13,8 @@ export function within<Result>(
   late?: () => Error,
 ): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
-    let stop: () => void;
-    const step = (left: number): void => {
-      if (left > 0) stop = afterIo(ms / STEPS, () => step(left - 1));
-      else if (late) reject(late());
-      else resolve(undefined);
-    };
-    step(STEPS);
-    promise.then(resolve, reject).finally(() => stop());
+    const stop = afterIo(ms, () => (late ? reject(late()) : resolve(undefined)));
+    promise.then(resolve, reject).finally(stop);
   });
 }
 

@@ -13,7 +13,7 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
-import { Attempts, type Task, jobs } from './jobs';
+import { Attempts, type Job, type Task, circleFinder, compoundingFinder, findDraws } from './jobs';
 import { type KeeperState, KeeperTelemetry } from './telemetry';
 
 /** Time between two rounds, with half of it by chance: several keepers then seldom send the same at once. */
@@ -29,7 +29,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   private readonly stop = new AbortController();
   private readonly node: KeeperNode;
   private readonly account;
-  private readonly jobs;
+  private readonly jobs: readonly Job[];
   private sender?: Sender;
   private running = Promise.resolve();
 
@@ -39,9 +39,9 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   ) {
     this.node = new KeeperNode(new ChainRpc(rpcEndpoints(settings.RPC_URL!)));
     this.account = privateKeyToAccount(settings.KEEPER_KEY!);
-    this.jobs = jobs((contract) =>
-      BigInt(settings.KEEPER_LEAST_YIELDS.get(contract) ?? settings.KEEPER_LEAST_YIELD),
-    );
+    const least = (contract: string): bigint =>
+      BigInt(settings.KEEPER_LEAST_YIELDS.get(contract) ?? settings.KEEPER_LEAST_YIELD);
+    this.jobs = [findDraws, circleFinder(), compoundingFinder(least)];
   }
 
   get address(): string {
@@ -93,7 +93,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     if (!(await this.sender.isReady())) return 'sending';
     const found: Task[] = [];
     const attempts = new Attempts();
-    for (const job of Object.values(this.jobs))
+    for (const job of this.jobs)
       found.push(...(await job(this.node, this.settings.POOL_CONTRACTS, attempts)));
     const state = await this.sender.sendOne(found, attempts);
     if (state === 'idle' && attempts.failure) throw attempts.failure;

@@ -26,19 +26,12 @@ export interface Receipt {
   cost?: bigint;
 }
 
-interface RawReceipt {
-  status: Hex;
-  gasUsed: Hex;
-  effectiveGasPrice?: Hex;
-  l1Fee?: Hex;
-}
-
 /** What the keeper asks of the chain's node. All of it throws ChainUnavailable. */
 export class KeeperNode {
   constructor(private readonly rpc: ChainRpc) {}
 
   async chainId(): Promise<number> {
-    return hexToNumber((await this.rpc.request('eth_chainId', [])) as Hex);
+    return hexToNumber(await this.ask('eth_chainId', []));
   }
 
   /** Seconds, of the latest block. */
@@ -47,13 +40,13 @@ export class KeeperNode {
   }
 
   async balance(address: Address): Promise<bigint> {
-    return hexToBigInt((await this.rpc.request('eth_getBalance', [address, 'latest'])) as Hex);
+    return hexToBigInt(await this.ask('eth_getBalance', [address, 'latest']));
   }
 
   /** How many transactions of an account are mined, and how many with those that wait. */
   async nonces(address: Address): Promise<{ mined: number; waiting: number }> {
     const count = async (tag: string): Promise<number> =>
-      hexToNumber((await this.rpc.request('eth_getTransactionCount', [address, tag])) as Hex);
+      hexToNumber(await this.ask('eth_getTransactionCount', [address, tag]));
     const mined = await count('latest');
     // Some nodes refuse the tag. A waiting transaction is then replaced, so its nonce is still used only once.
     return { mined, waiting: await orElse(count('pending'), () => mined) };
@@ -68,25 +61,21 @@ export class KeeperNode {
   ): Promise<ContractFunctionReturnType<A, 'view', Name> | undefined> {
     const view = { abi: abi as Abi, functionName: functionName as string };
     const data = encodeFunctionData({ ...view, args: args as readonly unknown[] });
-    const answer = await refusable(this.rpc.request('eth_call', [{ to, data }, 'latest']));
+    const answer = await refusable(this.ask('eth_call', [{ to, data }, 'latest']));
     if (answer === undefined || answer === '0x') return undefined;
-    return decodeFunctionResult({ ...view, data: answer as Hex }) as ContractFunctionReturnType<
-      A,
-      'view',
-      Name
-    >;
+    return decodeFunctionResult({ ...view, data: answer }) as ContractFunctionReturnType<A, 'view', Name>;
   }
 
   /** What the call would use. @returns undefined when it would fail */
   async gasOf(from: Address, to: Address, data: Hex): Promise<bigint | undefined> {
-    const answer = await refusable(this.rpc.request('eth_estimateGas', [{ from, to, data }, 'latest']));
-    return answer === undefined ? undefined : hexToBigInt(answer as Hex);
+    const answer = await refusable(this.ask('eth_estimateGas', [{ from, to, data }, 'latest']));
+    return answer && hexToBigInt(answer);
   }
 
   /** Whether the call would fail after the transactions that wait, as far as the node knows and tells. */
   async failsAfterWaiting(from: Address, to: Address, data: Hex): Promise<boolean> {
-    const answer = refusable(this.rpc.request('eth_call', [{ from, to, data }, 'pending']));
-    return (await orElse<unknown>(answer, () => null)) === undefined;
+    const answer = refusable(this.ask('eth_call', [{ from, to, data }, 'pending']));
+    return (await orElse(answer, () => '0x')) === undefined;
   }
 
   /** Enough for some blocks to come, even if each is full. */
@@ -94,8 +83,7 @@ export class KeeperNode {
     const { baseFeePerGas } = await this.latest();
     if (baseFeePerGas === undefined) throw new ChainUnavailable('the chain has no base fee (EIP-1559)');
     const base = hexToBigInt(baseFeePerGas);
-    const wei = async (method: string): Promise<bigint> =>
-      hexToBigInt((await this.rpc.request(method, [])) as Hex);
+    const wei = async (method: string): Promise<bigint> => hexToBigInt(await this.ask(method, []));
     // If a node lacks the first method, the gas price less the base fee gives the same tip.
     const tip = await orElse(wei('eth_maxPriorityFeePerGas'), async () => (await wei('eth_gasPrice')) - base);
     const maxPriorityFeePerGas = tip > 0n ? tip : 0n;
@@ -103,11 +91,12 @@ export class KeeperNode {
   }
 
   async send(signed: Hex): Promise<void> {
-    await this.rpc.request('eth_sendRawTransaction', [signed]);
+    await this.ask('eth_sendRawTransaction', [signed]);
   }
 
   async receipt(hash: Hash): Promise<Receipt | undefined> {
-    const raw = (await this.rpc.request('eth_getTransactionReceipt', [hash])) as RawReceipt | null;
+    type Raw = { status: Hex; gasUsed: Hex; effectiveGasPrice?: Hex; l1Fee?: Hex };
+    const raw = await this.ask<Raw | null>('eth_getTransactionReceipt', [hash]);
     if (!raw) return undefined;
     const { status, gasUsed, effectiveGasPrice: price, l1Fee = numberToHex(0) } = raw;
     const cost = price && hexToBigInt(gasUsed) * hexToBigInt(price) + hexToBigInt(l1Fee);
@@ -115,11 +104,15 @@ export class KeeperNode {
   }
 
   private async latest(): Promise<{ timestamp: Hex; baseFeePerGas?: Hex }> {
-    const block = await this.rpc.request('eth_getBlockByNumber', ['latest', false]);
-    const latest = block as { timestamp: Hex; baseFeePerGas?: Hex };
+    type Latest = { timestamp: Hex; baseFeePerGas?: Hex };
+    const latest = await this.ask<Latest>('eth_getBlockByNumber', ['latest', false]);
     if (isBeyondSeconds(latest.timestamp))
       throw new ChainUnavailable('the node sends the times of blocks in a unit other than seconds');
     return latest;
+  }
+
+  private async ask<T = Hex>(method: string, params: unknown[]): Promise<T> {
+    return (await this.rpc.request(method, params)) as T;
   }
 }
 
@@ -133,8 +126,8 @@ async function orElse<T>(answer: Promise<T>, other: () => T | Promise<T>): Promi
   }
 }
 
-/** What the contract refuses is undefined. */
-async function refusable(answer: Promise<unknown>): Promise<unknown> {
+/** @returns undefined if the contract refuses */
+async function refusable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

@@ -39,9 +39,10 @@ interface Waiting {
  */
 export class Sender {
   private readonly logger = new Logger(Sender.name);
-  private readonly spending: Spending;
+  /** In the last 24 hours. Each process counts only its own; the account's balance bounds them all. */
+  private spent: { at: number; wei: bigint }[] = [];
   private waiting?: Waiting;
-  /** By contract and kind, when something was last sent for it. */
+  /** By contract and turn, when something was last sent for it. */
   private readonly served = new Map<string, number>();
   /** By call, when it was last mined: of several nodes, some may not know for a while. */
   private readonly mined = new Map<string, number>();
@@ -55,10 +56,8 @@ export class Sender {
     private readonly node: KeeperNode,
     private readonly telemetry: KeeperTelemetry,
     /** Wei in 24 hours. */
-    budget: bigint,
-  ) {
-    this.spending = new Spending(budget);
-  }
+    private readonly budget: bigint,
+  ) {}
 
   /** Whether nothing of the account waits, or what waits does so for too long. */
   async isReady(): Promise<boolean> {
@@ -84,11 +83,11 @@ export class Sender {
     const due = new Set(tasks.map(callOf));
     for (const call of this.left.keys()) if (!due.has(call)) this.left.delete(call);
     const lastServed = (task: Task): number => this.served.get(turnOf(task)) ?? 0;
-    // A contract that always wants something gets its turn, and no more; and so does each kind of work.
+    // A contract that always wants something gets its turn, and no more; and so does each sort of its work.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
       const gas = await attempts.of(() => this.gasOf(task));
       if (gas === undefined) {
-        task.ended?.(false);
+        task.ended?.();
         continue;
       }
       // Another task may take less, but if one is left for want of money, it is told.
@@ -131,7 +130,7 @@ export class Sender {
     const before = this.waiting;
     const fees = raised(await this.node.fees(), before?.fees);
     const most = gas * fees.maxFeePerGas;
-    if (gas > MOST_GAS || !this.spending.allows(most, task.budgetPart)) return 'over_budget';
+    if (gas > MOST_GAS || !this.allows(most, task.budgetPart)) return 'over_budget';
     const balance = await this.node.balance(this.account.address);
     this.telemetry.hasBalance(balance);
     if (balance < most) return 'without_funds';
@@ -146,11 +145,21 @@ export class Sender {
     this.waiting = { nonce, since: Date.now(), fees, most: dearest, task, signed, hashes };
     this.served.set(turnOf(task), Date.now());
     this.left.delete(callOf(task));
-    task.ended?.(true);
+    task.ended?.();
     this.telemetry.hasSent(task.kind);
     this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
     await this.broadcast(signed);
     return 'sending';
+  }
+
+  /** Whether `wei` more fits the budget, or one of `part` equal parts of it. */
+  private allows(wei: bigint, part = 1n): boolean {
+    return (this.lastDay + wei) * part <= this.budget;
+  }
+
+  private get lastDay(): bigint {
+    this.spent = this.spent.filter(({ at }) => at > Date.now() - DAY_MS);
+    return this.spent.reduce((sum, { wei }) => sum + wei, 0n);
   }
 
   private async broadcast(signed: Hex): Promise<void> {
@@ -180,14 +189,14 @@ export class Sender {
     // cost, cannot make the keeper spend without end.
     const least = most / LEAST_SHARE;
     const cost = receipt?.cost ?? most;
-    this.spending.add(cost > least ? cost : least);
+    this.spent.push({ at: Date.now(), wei: cost > least ? cost : least });
     this.logger.log(`${task.kind}, ${task.subject}: ${outcome}`);
     return true;
   }
 }
 
 const callOf = ({ contract, data }: Task): string => contract + data;
-const turnOf = ({ contract, kind }: Task): string => contract + kind;
+const turnOf = ({ contract, turn }: Task): string => contract + turn;
 
 function raised(now: Fees, before: Fees | undefined): Fees {
   if (!before) return now;
@@ -199,26 +208,4 @@ function raised(now: Fees, before: Fees | undefined): Fees {
     maxFeePerGas: above(now.maxFeePerGas, before.maxFeePerGas),
     maxPriorityFeePerGas: above(now.maxPriorityFeePerGas, before.maxPriorityFeePerGas),
   };
-}
-
-/** The wei spent in the last 24 hours. Each process counts only its own; the account's balance bounds them all. */
-class Spending {
-  private spent: { at: number; wei: bigint }[] = [];
-
-  /** @param budget wei in 24 hours */
-  constructor(private readonly budget: bigint) {}
-
-  add(wei: bigint): void {
-    this.spent.push({ at: Date.now(), wei });
-  }
-
-  /** Whether `wei` more fits the budget, or one of `part` equal parts of it. */
-  allows(wei: bigint, part = 1n): boolean {
-    return (this.lastDay + wei) * part <= this.budget;
-  }
-
-  private get lastDay(): bigint {
-    this.spent = this.spent.filter(({ at }) => at > Date.now() - DAY_MS);
-    return this.spent.reduce((sum, { wei }) => sum + wei, 0n);
-  }
 }

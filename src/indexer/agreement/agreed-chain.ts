@@ -1,3 +1,4 @@
+import { type Hex, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem';
 import { OtherBlock } from '#verify/checks/chain';
 import { type AtCursor, CallsUsedUp, type CappedChain } from '#verify/contract/holdings';
 import { acceptedClaim } from './vote';
@@ -6,12 +7,17 @@ import type { RawLog } from '#indexer/reading/decode';
 import { type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { CODE_CALL, isCode, pack } from './multicall';
 
 /** Calls to one endpoint in a round. */
 const MOST_CALLS = 100;
 /** Values in a part. Its calls have to fit into a round three times: so often is asked for what differs. */
 const VALUES = { packed: 500, single: 25 };
+/** Multicall3 has the same address on every chain that has it. */
+const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11';
+const AGGREGATE = { abi: multicall3Abi, functionName: 'aggregate3' } as const;
+/** Views in one call: a node limits the gas of `eth_call`, often to 50 million. */
+const VIEWS_AT_ONCE = 100;
+
 interface Asked {
   endpoint: WatchedEndpoint;
   isPacked: boolean;
@@ -41,8 +47,9 @@ export class AgreedChain implements CappedChain {
     this.used = 1;
     this.asked = await Promise.all(
       this.heard().map(async (endpoint) => {
-        const found = await this.settled(endpoint, [CODE_CALL]);
-        return { endpoint, isPacked: Array.isArray(found) && isCode(found[0]) };
+        const found = await this.settled(endpoint, [['eth_getCode', [MULTICALL, 'latest']]]);
+        const code = Array.isArray(found) ? found[0] : undefined;
+        return { endpoint, isPacked: typeof code === 'string' && code.length > 2 };
       }),
     );
   }
@@ -52,17 +59,15 @@ export class AgreedChain implements CappedChain {
     const asked = this.inRounds
       ? this.asked
       : this.heard().map((endpoint) => ({ endpoint, isPacked: false }));
-    const sent = asked.map(({ endpoint, isPacked }) => ({
-      endpoint,
-      ...(isPacked ? pack(calls) : { calls, unpack: (answers: unknown[]) => answers }),
-    }));
+    const groups = grouped(calls);
     // A header before and one after the values.
-    this.used += 2 + Math.max(0, ...sent.map((each) => each.calls.length));
+    this.used += 2 + (asked.every(({ isPacked }) => isPacked) ? groups.length : calls.length);
     if (this.inRounds && this.used > MOST_CALLS) throw new CallsUsedUp('the calls of this round are used up');
     const found = await Promise.all(
-      sent.map(async (each) => {
-        const answers = await this.atBlock(each.endpoint, each.calls, at);
-        return answers instanceof Error ? answers : each.unpack(answers);
+      asked.map(async ({ endpoint, isPacked }) => {
+        const answers = await this.atBlock(endpoint, isPacked ? groups.map(aggregate) : calls, at);
+        if (answers instanceof Error || !isPacked) return answers;
+        return answers.flatMap((answer, i) => resultsOf(answer, groups[i]));
       }),
     );
     const failures = found.filter((each) => each instanceof Error);
@@ -142,6 +147,36 @@ function otherThan({ cursorNumber: number, cursorHash }: AtCursor, answer: unkno
   return typeof hash === 'string' && hash.toLowerCase() === cursorHash
     ? undefined
     : new OtherBlock(`the node has another block ${number} than the one where the cursor stands`);
+}
+
+/** Views of one block, which one call can ask for: continuous verification and the prices ask for nothing else. */
+function grouped(calls: Call[]): Call[][] {
+  const groups: Call[][] = [];
+  const blockOf = ([, [, block]]: Call): unknown => block;
+  for (const call of calls) {
+    const last = groups.at(-1);
+    if (last && last.length < VIEWS_AT_ONCE && blockOf(last[0]) === blockOf(call)) last.push(call);
+    else groups.push([call]);
+  }
+  return groups;
+}
+
+function aggregate(group: Call[]): Call {
+  const views = group.map(([, [view]]) => view as { to: Hex; data: Hex });
+  const args = [views.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))] as const;
+  return ['eth_call', [{ to: MULTICALL, data: encodeFunctionData({ ...AGGREGATE, args }) }, group[0][1][1]]];
+}
+
+function resultsOf(answer: unknown, group: Call[]): unknown[] {
+  if (answer instanceof Error) return group.map(() => answer);
+  try {
+    const results = decodeFunctionResult({ ...AGGREGATE, data: answer as Hex });
+    return group.map((_, i) =>
+      results[i].success ? results[i].returnData : new RpcError('eth_call', 3, 'execution reverted', true),
+    );
+  } catch {
+    return group.map(() => new Error('no answer of Multicall3'));
+  }
 }
 
 /** A text that is the same for equal answers, as batches are read: nodes differ in how they write and list things. */

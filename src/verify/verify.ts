@@ -1,35 +1,9 @@
-import { parseArgs } from 'node:util';
 import { connect, lockRepair } from '#verify/checks/connection';
 import type { AskedChain } from '#verify/contract/holdings';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
-import { Findings, type VerifyReport, asText } from '#verify/checks/findings';
+import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CHECKS, runCheck } from './checks';
-
-export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
-
-/** Differences that are listed by default. */
-const DEFAULT_LIMIT = 100;
-
-export interface VerifyOptions {
-  repair: boolean;
-  json: boolean;
-  chain: boolean;
-  limit: number;
-}
-
-/** @returns undefined when the arguments are not valid */
-export function readOptions(args: string[]): VerifyOptions | undefined {
-  const flag = { type: 'boolean', default: false } as const;
-  const limit = { type: 'string', default: `${DEFAULT_LIMIT}` } as const;
-  try {
-    const { values } = parseArgs({ args, options: { repair: flag, json: flag, 'no-chain': flag, limit } });
-    if (!/^\d{1,6}$/.test(values.limit)) return undefined;
-    return { ...values, chain: !values['no-chain'], limit: Number(values.limit) };
-  } catch {
-    return undefined;
-  }
-}
 
 export interface Options {
   databaseUrl: string;
@@ -99,19 +73,4 @@ async function compareAll(look: Look, tell: (line: string) => unknown): Promise<
     }
   }
   if (chain && !hasEvents) look.findings.skip('no chain has been read yet');
-}
-
-/** The command: runs once, until it is done or gets SIGTERM or SIGINT, and prints what it found. */
-export async function verifyOnce(
-  { repair, json, chain, limit }: VerifyOptions,
-  databaseUrl: string,
-  endpoints: AskedChain,
-): Promise<VerifyReport> {
-  const stop = new AbortController();
-  for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
-  const options = { databaseUrl, endpoints: chain ? endpoints : undefined, repair, limit };
-  const report = await verify(options, (line) => process.stderr.write(`${line}\n`), stop.signal);
-  const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
-  await new Promise((written) => process.stdout.write(text, written));
-  return report;
 }

@@ -33,11 +33,10 @@ const subjects = (e: string): string =>
   `array_remove(ARRAY[${e}.pool_id::text, ${e}.contract || ' ' || ${e}.draw_id], NULL)`;
 const OWN = subjects('e');
 
-const digits = (value: string, count: number): string => `lpad(to_hex(${value}), ${count}, '0')`;
-/** The id that a row has which its event made: the time, the block and the place in it. */
-const ROW_ID = `(${digits('(extract(epoch FROM e.block_time) * 1000)::bigint', 12)}
-  || '7' || substr(${digits('e.block_number', 10)}, 1, 3) || '8' || substr(${digits('e.block_number', 10)}, 4)
-  || ${digits('e.log_index', 6)} || '00')::uuid`;
+const BLOCK = `lpad(to_hex(e.block_number), 10, '0')`;
+/** Whether row `t` was made by event `e`: its id ends with the event's block and its place in it. */
+const IS_MADE = `(right(replace(t.id::text, '-', ''), 20) =
+  '7' || substr(${BLOCK}, 1, 3) || '8' || substr(${BLOCK}, 4) || lpad(to_hex(e.log_index), 6, '0') || '00')`;
 
 /** What can be wrong of one event. Each gives kind, id, wanted, found, subjects: whose repair has to wait. */
 const WRONG = [
@@ -95,15 +94,12 @@ const WRONG = [
    FROM batch e LEFT JOIN yield_accruals y
      ON y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index
    WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE`,
-  // A row that its event made has an id that says when and where. Nothing was requested for it, and for others it was.
-  `SELECT 'chain_events.block_time', ${KEY}, 'as in ' || t.id, e.block_time::text, ${OWN}
-   FROM batch e JOIN transactions t ON t.id = e.transaction_id
-   WHERE e.outcome = 'APPLIED' AND ${MOVES} AND t.id <> ${ROW_ID} AND right(t.id::text, 22) = right(${ROW_ID}::text, 22)`,
+  // A row that its event made has an id that says where. Nothing was requested for it, and for others it was.
   `SELECT 'transactions.requested_amount', t.id::text, CASE WHEN t.requested_amount IS NULL THEN 'the amount requested' END,
      t.requested_amount::text, ${OWN}
    FROM batch e JOIN transactions t ON t.id = e.transaction_id
    WHERE e.outcome = 'APPLIED' AND ${MOVES}
-     AND (t.requested_amount IS NULL) <> (right(t.id::text, 22) = right(${ROW_ID}::text, 22))`,
+     AND (t.requested_amount IS NULL) <> ${IS_MADE}`,
 ];
 
 /** Events by their numbers. Parameters: contract and number to go on after, limit. Row: both as a key. */

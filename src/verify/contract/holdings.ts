@@ -145,13 +145,6 @@ export function questionsOf(holding: Holding): Question[] {
     ];
   const ofAccounts = holders.flatMap(({ account, amount, position }) => [
     ...ask('chain.balance', views.balance, amount, account),
-    // Where position and ledger agree, the question above is enough.
-    ...ask(
-      'chain.position',
-      views.balance,
-      position && position.balance !== amount ? position.balance : null,
-      account,
-    ),
     ...ask('chain.claimable', views.claimable, position && claimable(position), account),
   ]);
   return [...ofPool, ...ofAccounts];

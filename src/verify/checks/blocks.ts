@@ -21,14 +21,11 @@ const COMPARE_BLOCKS = `
   SELECT 'chain_blocks', 'number', b.number::text, b.number::text, 'up to ' || c.block_number
   FROM chain_cursor c JOIN chain_blocks b ON b.number > c.block_number
   UNION ALL
-  SELECT 'chain_cursor', 'genesis_hash', b.number::text, c.genesis_hash, b.hash
-  FROM chain_cursor c JOIN chain_blocks b ON b.number = 0 WHERE b.hash <> c.genesis_hash
-  UNION ALL
-  SELECT 'chain_cursor', 'block_hash', b.number::text, c.block_hash, b.hash
-  FROM chain_cursor c JOIN chain_blocks b ON b.number = c.block_number WHERE b.hash <> c.block_hash
-  UNION ALL
-  SELECT 'chain_cursor', 'block_time', b.number::text, c.block_time::text, b.time::text
-  FROM chain_cursor c JOIN chain_blocks b ON b.number = c.block_number WHERE b.time <> c.block_time
+  SELECT 'chain_cursor', d.column_name, b.number::text, d.kept, d.recount
+  FROM chain_cursor c JOIN chain_blocks b ON b.number IN (0, c.block_number) CROSS JOIN LATERAL (
+    VALUES ('genesis_hash', 0, c.genesis_hash, b.hash), ('block_hash', c.block_number, c.block_hash, b.hash),
+      ('block_time', c.block_number, c.block_time::text, b.time::text)) AS d(column_name, number, kept, recount)
+  WHERE d.number = b.number AND d.kept <> d.recount
   UNION ALL
   SELECT 'chain_cursor', 'block_number', c.block_number::text, c.block_number::text, 'from ' || e.block_number
   FROM chain_cursor c CROSS JOIN LATERAL (SELECT block_number FROM chain_events ORDER BY block_number DESC LIMIT 1) e

@@ -18,26 +18,14 @@ export interface CircleEvent {
   time: string;
 }
 
-/** By the names of columns. */
-interface Member {
-  place: number;
-  joined_at: string | null;
-  collateral: bigint;
-  /** In the round that runs, or was the last. */
-  paid: bigint;
-  missed: number;
-  won: bigint;
-  paid_out: bigint;
-  refunded: bigint;
-}
-
-interface Round {
-  account: string;
-  paid: Set<string>;
-  ends_at: string | null;
-  pot: string | null;
-  ended_at: string | null;
-}
+const newMember = (place: number) => ({
+  ...{ place, joined_at: null as string | null, collateral: 0n },
+  ...{ paid: 0n, missed: 0, won: 0n, paid_out: 0n, refunded: 0n },
+});
+const newRound = (account: string) => ({
+  ...{ account, paid: new Set<string>(), ends_at: null as string | null },
+  ...{ pot: null as string | null, ended_at: null as string | null },
+});
 
 /**
  * What becomes of one circle, event by event, as contracts/RotatingPool.sol has it: members join by locking their
@@ -48,8 +36,9 @@ export class CircleModel {
   private opened?: CircleEvent;
   private state = 'JOINING';
   private ended = 0;
-  private readonly members = new Map<string, Member>();
-  private readonly rounds = new Map<number, Round>();
+  /** By the names of columns; `paid` is of the round that runs, or was the last. */
+  private readonly members = new Map<string, ReturnType<typeof newMember>>();
+  private readonly rounds = new Map<number, ReturnType<typeof newRound>>();
 
   apply(event: CircleEvent): void {
     const { kind, account, until } = event;
@@ -58,47 +47,42 @@ export class CircleModel {
     const [amount, place] = [BigInt(event.amount ?? 0), Number(event.place ?? 0)];
     const member = this.members.get(account ?? '');
     if (kind === 'CircleOpened') this.opened ??= event;
-    else if (kind === 'MemberNamed') this.name(account!, place);
-    else if (kind === 'CircleStarted') this.start(until);
-    else if (kind === 'RoundEnded') this.endRound(event, amount, place);
+    else if (kind === 'MemberNamed' && !member && !this.rounds.has(place)) {
+      this.members.set(account!, newMember(place));
+      this.rounds.set(place, newRound(account!));
+    } else if (kind === 'CircleStarted') {
+      this.state = 'RUNNING';
+      this.end(0, until);
+    } else if (kind === 'RoundEnded') this.endRound(event, amount, place);
     else if (kind === 'CircleCompleted') this.state = 'COMPLETED';
     else if (kind === 'CircleCancelled') this.state = 'CANCELLED';
     else if (!member) return;
     else if (kind === 'Joined') {
       member.joined_at ??= event.time;
       member.collateral += amount;
-    } else if (kind === 'Contributed') this.pay(account!, member, amount, place);
+    } else if (kind === 'Contributed') this.pay(account!, amount, place);
     else if (kind === 'CollateralUsed') {
       member.collateral -= amount;
       member.missed += 1;
-      this.pay(account!, member, amount, place);
+      this.pay(account!, amount, place);
     } else if (kind === 'PaidOut') member.paid_out += amount;
     else if (kind === 'CircleRefunded') member.refunded += amount;
   }
 
-  private name(account: string, place: number): void {
-    if (this.rounds.has(place) || this.members.has(account)) return;
-    const sums = { collateral: 0n, paid: 0n, missed: 0, won: 0n, paid_out: 0n, refunded: 0n };
-    this.members.set(account, { place, joined_at: null, ...sums });
-    this.rounds.set(place, { account, paid: new Set(), ends_at: null, pot: null, ended_at: null });
+  private end(place: number, until: string | null): void {
+    const round = this.rounds.get(place);
+    if (round) round.ends_at = until;
   }
 
-  private start(until: string | null): void {
-    this.state = 'RUNNING';
-    const first = this.rounds.get(0);
-    if (first) first.ends_at = until;
-  }
-
-  private pay(account: string, member: Member, amount: bigint, place: number): void {
+  private pay(account: string, amount: bigint, place: number): void {
     this.rounds.get(place)?.paid.add(account);
-    if (place === this.ended) member.paid += amount;
+    if (place === this.ended) this.members.get(account)!.paid += amount;
   }
 
   private endRound({ account, until, time }: CircleEvent, pot: bigint, place: number): void {
     const round = this.rounds.get(place);
     if (round) Object.assign(round, { pot: `${pot}`, ended_at: time });
-    const next = this.rounds.get(place + 1);
-    if (next) next.ends_at = until;
+    this.end(place + 1, until);
     this.ended += 1;
     for (const member of this.members.values()) member.paid = 0n;
     const winner = this.members.get(account ?? '');

@@ -8,30 +8,6 @@ const described = (fields: Record<string, string>): string =>
   `jsonb_strip_nulls(jsonb_build_object(${Object.entries(fields)
     .map(([name, value]) => `'${name}', ${value}`)
     .join(', ')}))`;
-const FIELDS = [
-  ...[
-    'poolId',
-    'transactionId',
-    'drawId',
-    'circleId',
-    'contract',
-    'txHash',
-    'blockNumber',
-    'logIndex',
-    'round',
-  ],
-  ...['account', 'amount', 'tickets', 'winner', 'prize'],
-];
-/** SQL: what the outbox has published, of events in blocks. */
-const PUBLISHED = `
-  SELECT (i ->> 'blockNumber')::bigint AS block, ${described({
-    topic: `coalesce(i ->> 'reverted', i ->> 'topic')`,
-    ...Object.fromEntries(FIELDS.map((name) => [name, `i ->> '${name}'`])),
-  })} AS what, CASE i ->> 'topic' WHEN 'transaction.reverted' THEN -1 ELSE 1 END AS times
-  FROM outbox o
-  CROSS JOIN LATERAL json_array_elements(CASE json_typeof(o.items) WHEN 'array' THEN o.items ELSE '[]' END) i
-  WHERE i ->> 'blockNumber' IS NOT NULL`;
-
 const TOPIC = `coalesce(CASE WHEN num_nonnulls(e.circle_id, e.shares) > 0 AND e.amount = 0 THEN NULL
   WHEN e.kind IN ('Deposited', 'Joined', 'Contributed') THEN 'deposit.confirmed'
   WHEN e.kind IN ('Withdrawn', 'PaidOut', 'CircleRefunded') THEN 'withdrawal.confirmed'
@@ -41,9 +17,8 @@ const when = (kinds: string, column: string): string =>
   `CASE WHEN e.kind IN (${kinds}) THEN e.${column}::text END`;
 const DRAWS = 'e.draw_id IS NOT NULL';
 const CIRCLES = 'circle_topic(e.kind) IS NOT NULL';
-/** SQL: what has to be published of event `e`. */
-const EVENT = described({
-  topic: TOPIC,
+/** SQL: what has to be published of event `e`, besides its topic. */
+const FIELDS = {
   poolId: 'e.pool_id::text',
   transactionId: 'e.transaction_id::text',
   drawId: 'e.draw_id::text',
@@ -58,7 +33,18 @@ const EVENT = described({
   tickets: when(`'TicketsIssued'`, 'amount'),
   winner: when(`'DrawCompleted'`, 'account'),
   prize: when(`'DrawCompleted'`, 'amount'),
-});
+};
+const EVENT = described({ topic: TOPIC, ...FIELDS });
+
+/** SQL: what the outbox has published, of events in blocks. */
+const PUBLISHED = `
+  SELECT (i ->> 'blockNumber')::bigint AS block, ${described({
+    topic: `coalesce(i ->> 'reverted', i ->> 'topic')`,
+    ...Object.fromEntries(Object.keys(FIELDS).map((name) => [name, `i ->> '${name}'`])),
+  })} AS what, CASE i ->> 'topic' WHEN 'transaction.reverted' THEN -1 ELSE 1 END AS times
+  FROM outbox o
+  CROSS JOIN LATERAL json_array_elements(CASE json_typeof(o.items) WHEN 'array' THEN o.items ELSE '[]' END) i
+  WHERE i ->> 'blockNumber' IS NOT NULL`;
 
 /**
  * The events that the outbox must have are those from a block on: an event is published when it is applied, so later than

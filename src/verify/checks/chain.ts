@@ -25,89 +25,69 @@ const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 const MIN_SIGHTINGS = 3;
 
-/** Compares values of pools with those of the contracts at the ledger's block. @param keys pools, and pools with an account */
-export const compareHoldings = (look: Look, keys: string[]): Promise<void> =>
-  compareAnswers(
-    look,
-    keys,
-    (some) => look.rows<Holding>(LEDGER_HOLDINGS, ...wordsOf(some)),
-    (rows) => rows.flatMap(questionsOf),
-  );
+/** Compares values of pools with those of the contracts at the ledger's block. Keys: pools, and pools with an account. */
+export const compareHoldings = atContracts<Holding>(LEDGER_HOLDINGS, 2, questionsOf);
 
-/** Compares the number of events read with each contract's own count. */
-export function compareSeqs(look: Look, contracts: string[]): Promise<void> {
-  type Last = AtCursor & Record<'contract' | 'seq' | 'block', string>;
-  const data = encodeFunctionData({ abi, functionName: 'seq' });
-  const questionOf = ({ contract, seq, block }: Last): Question => ({
-    ...{ kind: 'chain.seq', id: contract, wanted: BigInt(seq) },
-    call: ethCall(contract, data, block),
-  });
-  return compareAnswers(
-    look,
-    contracts,
-    (some) => look.rows<Last>(LAST_EVENTS, some),
-    (rows) => rows.map(questionOf),
-  );
-}
+type Last = AtCursor & Record<'contract' | 'seq' | 'block', string>;
+/** Compares the number of events read with each contract's own count. Keys: contracts. */
+export const compareSeqs = atContracts<Last>(LAST_EVENTS, 1, ({ contract, seq, block }) => {
+  const call = ethCall(contract, encodeFunctionData({ abi, functionName: 'seq' }), block);
+  return [{ kind: 'chain.seq', id: contract, wanted: BigInt(seq), call }];
+});
 
-/** Compares the shares that accounts have of vaults with what these say. @param keys vaults and accounts */
-export function compareBalances(look: Look, keys: string[]): Promise<void> {
-  type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
-  const questionOf = ({ vault, account, shares, block }: Held): Question => {
-    const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [account as Hex] });
-    const call = ethCall(vault, data, block);
-    return { kind: 'chain.shares', id: `${vault} ${account}`, wanted: BigInt(shares), call };
-  };
-  return compareAnswers(
-    look,
-    keys,
-    (some) => look.rows<Held>(HELD_SHARES, ...wordsOf(some)),
-    (rows) => rows.map(questionOf),
-  );
-}
+type Held = AtCursor & Record<'vault' | 'account' | 'shares' | 'block', string>;
+/** Compares the shares that accounts have of vaults with what these say. Keys: vaults and accounts. */
+export const compareBalances = atContracts<Held>(HELD_SHARES, 2, ({ vault, account, shares, block }) => {
+  const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [account as Hex] });
+  const call = ethCall(vault, data, block);
+  return [{ kind: 'chain.shares', id: `${vault} ${account}`, wanted: BigInt(shares), call }];
+});
 
-/** Compares what the ledger expects with what contracts say. */
-async function compareAnswers<Row extends AtCursor>(
-  look: Look,
-  keys: string[],
-  read: (keys: string[]) => Promise<Row[]>,
-  questionsIn: (rows: Row[]) => Question[],
-): Promise<void> {
-  const { findings, unnumbered, mode } = look;
-  const wrong = await differing(look, keys, read, async (rows, isFirst) => {
-    const questions = questionsIn(rows);
-    const calls = questions.map(({ call }) => call);
-    const answers = calls.length > 0 ? await mode.chain!.ask(calls, rows[0]) : [];
-    return questions.flatMap((question, i): Doubt[] => {
-      const { kind, id, wanted } = question;
-      const value = amountOf(answers[i], question);
-      if (isFirst) findings.count(kind, 1);
-      if (value === wanted) return [];
-      if (kind === 'chain.seq' && lacksFunction(answers[i])) unnumbered.add(id);
-      else if (typeof value === 'string') findings.skip(value);
-      // The chain knows its balances, so it is the ledger that differs.
-      else return [{ kind, id, found: `${wanted}`, wanted: `${value}`, subjects: [] }];
-      return [];
+/** Compares what the ledger expects with what contracts say. @param words of a key, which are the statement's parameters */
+function atContracts<Row extends AtCursor>(
+  statement: string,
+  words: number,
+  questionsIn: (row: Row) => Question[],
+): (look: Look, keys: string[]) => Promise<void> {
+  return async (look, keys) => {
+    const { findings, unnumbered, mode } = look;
+    const wrong = await differing<Row>(look, keys, statement, words, async (rows, isFirst) => {
+      const questions = rows.flatMap(questionsIn);
+      const calls = questions.map(({ call }) => call);
+      const answers = calls.length > 0 ? await mode.chain!.ask(calls, rows[0]) : [];
+      return questions.flatMap((question, i): Doubt[] => {
+        const { kind, id, wanted } = question;
+        const value = amountOf(answers[i], question);
+        if (isFirst) findings.count(kind, 1);
+        if (value === wanted) return [];
+        if (kind === 'chain.seq' && lacksFunction(answers[i])) unnumbered.add(id);
+        else if (typeof value === 'string') findings.skip(value);
+        // The chain knows its balances, so it is the ledger that differs.
+        else return [{ kind, id, found: `${wanted}`, wanted: `${value}`, subjects: [] }];
+        return [];
+      });
     });
-  });
-  findings.doubt(wrong);
+    findings.doubt(wrong);
+  };
 }
 
 /**
  * Compares rows of the ledger with what nodes say, and then again what differs, each time with the ledger as it is then.
  * Repeats what fails until the nodes have the cursor's block: either of them may be moving.
+ * @param statement reads the rows of keys, whose words are its parameters
  * @returns what differed each time
  */
 export async function differing<Row extends AtCursor>(
   look: Look,
   keys: string[],
-  read: (keys: string[]) => Promise<Row[]>,
+  statement: string,
+  words: number,
   compare: (rows: Row[], isFirst: boolean) => Promise<Doubt[]>,
 ): Promise<Doubt[]> {
   const { signal } = look.mode;
   for (let [sightings, tries, some] = [0, 1, keys]; ;) {
     try {
-      const rows = await read(some);
+      const rows = await look.rows<Row>(statement, ...wordsOf(some, words));
       const wrong = rows.length > 0 ? await compare(rows, sightings === 0) : [];
       sightings += 1;
       if (wrong.length === 0 || sightings === MIN_SIGHTINGS) return wrong;

@@ -2,7 +2,7 @@ import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
 import { reportBlocks } from './blocks';
 import { differing } from './chain';
 import type { Doubt } from './findings';
-import { type Look, unique, wordsOf } from './look';
+import { type Look, unique } from './look';
 import { type Columns, type Header, type RawLog, type StoredEvent, timeOf, wantedOf } from './node-log';
 import { BLOCKS, STORED_EVENTS } from './node.sql';
 import { SECOND } from './share-model';
@@ -12,8 +12,7 @@ const NO_SECONDS = 1e11;
 
 /** Compares events with what nodes say of them now. @param keys blocks and log indexes */
 export async function compareEventsAtNode(look: Look, keys: string[]): Promise<void> {
-  const read = (some: string[]): Promise<StoredEvent[]> => look.rows(STORED_EVENTS, ...wordsOf(some));
-  const wrong = await differing(look, keys, read, async (rows) => {
+  const wrong = await differing<StoredEvent>(look, keys, STORED_EVENTS, 2, async (rows) => {
     const blocks = unique(rows.map(({ block }) => block));
     const headers = await headersOf(look, rows[0], blocks);
     const logs = await logsOf(
@@ -38,8 +37,7 @@ export async function compareEventsAtNode(look: Look, keys: string[]): Promise<v
 /** The same for blocks that are stored. @param numbers of the blocks */
 export async function compareBlocksAtNode(look: Look, numbers: string[]): Promise<void> {
   type Stored = AtCursor & Record<'number' | 'hash' | 'parent_hash' | 'time', string>;
-  const read = (some: string[]): Promise<Stored[]> => look.rows(BLOCKS, some);
-  const wrong = await differing(look, numbers, read, async (rows) => {
+  const wrong = await differing<Stored>(look, numbers, BLOCKS, 1, async (rows) => {
     const headers = await headersOf(
       look,
       rows[0],

@@ -1,10 +1,8 @@
 -- Triggers fill the outbox, so no writer can change the ledger without an event. They put events of the ledger into
--- outbox_staged, by the thousand, because one array of all that a rewind takes back may be too large. The end of the
--- transaction publishes them in the order of the chain, whatever tables they came from.
+-- outbox_staged, by the thousand, because one array of all that a rewind takes back may be too large.
 
--- Publishes what the transaction has staged: what the chain says in its order, and what it takes back newest first. A
--- transaction that does both, one after the other, publishes both in that order. What has no place on the chain
--- follows from what was staged before it, and comes behind that.
+-- Publishes at its end what the transaction has staged, from all tables: what the chain says in its order, what it takes
+-- back newest first, and what has no place on the chain behind what was staged before it.
 CREATE OR REPLACE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -1,8 +1,6 @@
--- What several triggers share: who writes, and to which of the rows that are kept for each writer.
---
--- Functions of triggers that write run with the rights of their owner (SECURITY DEFINER). So a role may have the right to
--- add a payment without the right to write a total or an event. Their search_path is fixed, or a table in the schema of
--- the caller could take the place of ours, and nobody may put them on a table of his own (migrations/privileges.sql).
+-- What several triggers share. Functions of triggers that write run with the rights of their owner (SECURITY DEFINER), so a
+-- role may have the right to add a payment without the right to write a total or an event. Their search_path is fixed, or
+-- a caller's table could take the place of ours, and nobody may put them on another table (migrations/privileges.sql).
 
 -- ISO 8601 in UTC with milliseconds, the format of Date.toISOString.
 CREATE OR REPLACE FUNCTION iso(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
@@ -25,9 +23,8 @@ CREATE OR REPLACE FUNCTION changed_at(last_update timestamptz) RETURNS timestamp
   SELECT greatest(date_trunc('milliseconds', clock_timestamp()), last_update + interval '1 millisecond')
 $$;
 
--- Whether create_pools is writing, which keeps the totals itself. It is a trigger and sets this setting while it runs.
--- A client that sets it changes nothing, because its statements do not run within a trigger. This is a function because
--- PostgreSQL parses the condition of a trigger again for every statement, and does not inline this language.
+-- Whether create_pools is writing, which keeps the totals itself. Statements of a client that sets this do not run within a
+-- trigger. PostgreSQL parses the condition of a trigger again for every statement, but does not inline this language.
 CREATE OR REPLACE FUNCTION creating() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN pg_trigger_depth() > 0 AND current_setting('savings.creating', true) = 'on';
@@ -37,11 +34,9 @@ END $$;
 -- may be some more.
 CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
 
--- Whoever repairs derived data sets savings.repair to the id of his transaction: a setting that is left on a
--- connection means nothing in the next one. Anyone may set it, so it counts only for a role that may truncate the table,
--- as its owner and operators may (migrations/privileges.sql): who may empty it may also rewrite it. In an installation
--- with one role for everything that includes the service, which has no statement that sets it. Asked here, because
--- conditions of triggers cost more.
+-- Repairs of derived data set savings.repair to the id of their transaction: a setting that is left on a connection means
+-- nothing in the next one. Anyone may set it, so it counts only for a role that may truncate the table: its owner and
+-- operators. With one role for everything that includes the service, which has no statement that sets it.
 CREATE OR REPLACE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = pg_current_xact_id_if_assigned()::text THEN

@@ -1,34 +1,15 @@
--- Totals that follow from transactions.
+-- Totals that follow from transactions. Whatever is derived from the ledger is kept by triggers, so that no writer can
+-- change the ledger without it. A statement touches each pool and each day of an account once. The cost of a transaction
+-- does not depend on the number of the pool's members, except of those whose membership is indexed.
 --
--- Everything that is derived from the ledger is kept by statement-level triggers, so no writer can change the ledger
--- without the totals. Derived are pools' balances, yield, rate, counts and newest transactions; account_days;
--- pool_totals; owner_totals; pools' member_count; member_streams and member_counts. A statement touches each pool and
--- each day of an account once, however many rows it changes. The cost of a transaction does not depend on the number of
--- the pool's members, except of those whose membership is indexed: members of very many pools.
---
--- Others decide how many memberships a person has. So the first few of an address are looked up in `pools` by whoever
--- lists them, and all later ones are indexed: member_streams has the pool's first and newest transactions for each of
--- them, and member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both
--- kinds together, so no list depends on where the limit is, or on who crosses it at the same time.
+-- Others decide how many memberships a person has. So the first few of an address are looked up by whoever lists them, and
+-- all later ones are indexed: member_streams has the pool's first and newest transactions for each of them, and
+-- member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds together.
 --
 -- Locks are always taken in this order: pools by id, pool_totals, owner_totals by key, account_days by key,
 -- member_counts by key. Rows of member_streams and the counts of a pool's memberships change only under the pool's
 -- lock. The indexer and all other writers use different rows of these sums, so POST /pools never waits for a batch of
 -- events.
---
--- Steps of transactions_changed:
--- 1. Takes the rows apart: `sign` says whether they come, stay or go, `amounts` what they change in sums (expired deposits
---    count in none) and `pendings` the part of that which is not on the chain. Arrays, since a statement has the rows
---    before or after it, or both, and its plan depends on how many there are.
--- 2. Locks the pools.
--- 3. Changes the sums and counts of the pools, of their owners, and the global ones. `missing`: how many of the pools
---    do not exist. `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or
---    ends meanwhile. Of parts that nothing reads PostgreSQL runs the last one first.
--- 4. Changes the days: the payer's sums, and the number of rows that an address may list in its own right. Such
---    addresses are the owner, always, and a payer who is neither owner nor member. A member's number comes from the
---    pool's own counts.
--- 5. Tells the indexed members of the pools `crowded`, which few pools have. It costs a row or two for each of them,
---    100 at most, so whoever makes a crowd pays a transaction on the chain for as many.
 
 -- For writers that do not know the owner.
 CREATE OR REPLACE FUNCTION transactions_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -42,12 +23,12 @@ BEGIN
   RETURN NEW;
 END $$;
 
--- Also replaces a foreign key, which would look up and lock each row's pool again and take an eighth of the
--- insertion's time. The pools are locked here, so none is deleted meanwhile. pools_deleted is the other half.
+-- Replaces a foreign key to pools, too, which would take an eighth of the insertion's time; pools_deleted is the other half.
 -- Its plans are generic: to plan a statement for the arrays of each call would take longer than to run it.
 CREATE OR REPLACE FUNCTION transactions_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+  -- Whether rows come, go or stay.
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
   ids uuid[];
   pool_ids uuid[];
@@ -56,9 +37,11 @@ DECLARE
   accounts text[] COLLATE "C";
   types text[] COLLATE "C";
   times timestamptz[];
+  -- What changes in sums, without expired deposits, and the part of it that is not on the chain.
   amounts numeric[];
   pendings numeric[];
   missing integer;
+  -- Pools with indexed members. They are locked by then, so no membership begins or ends meanwhile.
   crowded uuid[];
 BEGIN
   IF TG_OP = 'UPDATE' THEN
@@ -82,6 +65,7 @@ BEGIN
   IF ids IS NULL THEN RETURN NULL; END IF;
 
   PERFORM FROM pools WHERE id = ANY(pool_ids) ORDER BY id FOR NO KEY UPDATE;
+  -- Of parts that nothing reads PostgreSQL runs the last one first.
   WITH changes AS MATERIALIZED (
     SELECT pool_id, owner_id,
       coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
@@ -151,6 +135,8 @@ BEGIN
     END IF;
   END IF;
 
+  -- The payer's sums, and the number of rows that an address may list in its own right, as the owner or as a payer who is
+  -- no member. A member's number comes from the pool's own counts.
   INSERT INTO account_days AS a
     (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
   SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
@@ -179,6 +165,7 @@ BEGIN
     withdrawals = a.withdrawals + excluded.withdrawals,
     claims = a.claims + excluded.claims;
 
+  -- A row or two for each of 100 members at most, so whoever makes a crowd pays a transaction on the chain for as many.
   IF crowded <> '{}' THEN
     INSERT INTO member_counts AS c (address, type, writer, count)
     SELECT m.address, r.type, writer(), sum(r.count)

@@ -72,13 +72,9 @@ async function main(): Promise<void> {
     await run('indexer.js', as('indexer'), DEBUGGER.length > 0 ? ['--inspect=0'] : []);
   }
   const base = urlOf(process.env, ports.api);
-  // For `npm run demo`.
-  const running = {
-    api: base,
-    rpc: environment.RPC_URL,
-    deployment: chain?.deployment,
-    database: process.env.DATABASE_URL ? undefined : environment.DATABASE_URL,
-  };
+  // For `npm run verify` and `npm run replay`.
+  const { RPC_URL: rpc, DATABASE_URL } = environment;
+  const running = { api: base, rpc, database: process.env.DATABASE_URL ? undefined : DATABASE_URL };
   writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
   const page = await dapp(base, ports.page, environment);
   say(announcement(process.env, environment, chain && { ...chain, key: devKey() }, page));

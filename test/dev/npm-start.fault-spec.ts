@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -126,13 +126,6 @@ describe('npm start', () => {
     npm.kill('SIGTERM');
     await once(npm, 'exit');
     await stopped(all);
-
-    const demo = spawnSync(process.execPath, ['dist/src/dev/demo.js'], {
-      cwd: folder,
-      encoding: 'utf8',
-    });
-    const hint = 'The demo needs a running service: run `npm start` here first.\n';
-    expect([demo.status, demo.stderr]).toEqual([1, hint]);
 
     const before = chainPort();
     await start();

@@ -8,16 +8,16 @@ VALUES (($1::text), CASE WHEN ($2::boolean) THEN outbox_xid(pg_snapshot_xmin(pg_
 ON CONFLICT ON CONSTRAINT outbox_consumers_pkey DO NOTHING;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 names text[]
-PREPARE due_outbox_consumers AS
-SELECT c.name, greatest(0, date_part('epoch', now() - next.created_at)) AS lag,
-  (coalesce(next.readable, false) OR EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = c.name AND s.again)) AND c.held_until <= now() AND c.retry_at <= now()
+-- $1 name text
+PREPARE due_outbox_consumer AS
+SELECT greatest(0, date_part('epoch', now() - next.created_at)) AS lag,
+  (coalesce(next.readable, false) OR EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ($1::text) AND s.again)) AND c.held_until <= now() AND c.retry_at <= now()
     AS due
 FROM outbox_consumers c
 LEFT JOIN LATERAL (
   SELECT o.created_at, o.xid < outbox_xid(pg_snapshot_xmin(pg_current_snapshot())) AS readable FROM outbox o
   WHERE (o.xid, o.position, o.count) > (c.xid, c.position, c.item) ORDER BY o.xid, o.position LIMIT 1) next ON true
-WHERE c.name = ANY(($1::text[]));
+WHERE c.name = ($1::text);
 
 -- src/ledger/outbox/outbox.sql.ts
 -- $1 after text, $2 batch integer

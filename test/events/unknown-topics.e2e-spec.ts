@@ -198,7 +198,7 @@ describe('while replicas are replaced', () => {
     const calls: string[] = [];
     const note = (call: unknown): void => void calls.push((call as { name: string }).name);
     subscribe('tracing:database:statement:start', note);
-    await until(() => calls.filter((name) => name === 'due_outbox_consumers').length >= 4);
+    await until(() => calls.filter((name) => name === 'due_outbox_consumer').length >= 4);
     unsubscribe('tracing:database:statement:start', note);
     expect(calls).not.toContain('hold_outbox_consumer');
     held.mockReset().mockImplementation(() => clock() + ahead);

@@ -496,7 +496,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
     run(outbox.READ_OUTBOX, cursor),
     run(outbox.ADD_CONSUMER, { name: 'another', fromNow: true }),
-    run(outbox.DUE_CONSUMERS, { names: ['reader'] }),
+    run(outbox.DUE_CONSUMER, { name: 'reader' }),
     run(outbox.HOLD_CONSUMER, { name: 'reader', holder: uuidv7() }),
     run(outbox.MOVE_CONSUMER, held),
     run(outbox.SET_ASIDE, { ...held, id: 'x', event: '{}', error: 'x' }),

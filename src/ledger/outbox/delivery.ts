@@ -7,9 +7,12 @@ import { redactText } from '#platform/log/redact';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { BEGINNING, type LedgerEvent, type OutboxCursor, eventsOf, parseCursor } from './ledger-event';
 import type { EventHandler } from './on-ledger-event';
+import type { OutboxPoller } from './outbox-poller';
 import {
+  ADD_CONSUMER,
   ASKED_AGAIN,
   type ConsumerState,
+  DUE_CONSUMER,
   HOLD_CONSUMER,
   HOLD_SECONDS,
   MOVE_CONSUMER,
@@ -51,7 +54,9 @@ export class ConsumerMetrics {
  */
 export class Delivery {
   private readonly unknown: UnknownTopics;
-  private busy = false;
+  private readonly leave: () => void;
+  private isRegistered = false;
+  private running?: Promise<void>;
   private stopping = false;
   /** Identifies the current hold. */
   private holder = '';
@@ -62,8 +67,9 @@ export class Delivery {
   private failingSeconds = 0;
 
   constructor(
-    readonly handler: EventHandler,
+    private readonly handler: EventHandler,
     private readonly database: Database,
+    private readonly poller: OutboxPoller,
     private readonly metrics: ConsumerMetrics,
     private readonly logger: Logger,
   ) {
@@ -71,16 +77,29 @@ export class Delivery {
     this.unknown = new UnknownTopics(logger, consumer);
     metrics.failures.inc({ consumer }, 0);
     metrics.setAside.inc({ consumer }, 0);
-  }
-
-  /** Whether this process may take a batch: it handles none, and has not just left one to a newer version. */
-  get isReady(): boolean {
-    return !this.busy && !this.unknown.isResting;
+    this.leave = poller.add(() => this.look());
   }
 
   /** Stops after the current call of the handler. */
-  stop(): void {
+  async stop(): Promise<void> {
+    this.leave();
     this.stopping = true;
+    await this.running;
+  }
+
+  private async look(): Promise<void> {
+    const { consumer: name, from } = this.handler;
+    // Not done at startup, which does not wait for the database.
+    if (!this.isRegistered) await this.database.write(ADD_CONSUMER, { name, fromNow: from === 'now' });
+    this.isRegistered = true;
+    const state = await this.database.read(DUE_CONSUMER, { name });
+    if (!state) return;
+    this.metrics.lag.set({ consumer: name }, state.lag);
+    if (!state.due || this.running || this.stopping || this.unknown.isResting) return;
+    this.running = this.run()
+      .then((more) => more && this.poller.hurry())
+      .catch((error: Error) => this.logger.warn(`${name} run failed; retrying: ${error.message}`))
+      .then(() => (this.running = undefined));
   }
 
   /**
@@ -88,25 +107,20 @@ export class Delivery {
    * @returns whether there may be more
    * @throws like Database.write
    */
-  async run(): Promise<boolean> {
-    this.busy = true;
-    try {
-      const name = this.handler.consumer;
-      this.holder = randomUUID();
-      this.heldSince = performance.now();
-      const row = await this.database.write(HOLD_CONSUMER, { name, holder: this.holder });
-      if (!row) return false;
-      const { xid, position, item, failures, failingSeconds, missed, askedAgain } = row;
-      this.state = { xid, position: Number(position), item, failures };
-      this.failingSeconds = failingSeconds;
-      this.wait = 0;
-      if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
-      const more = await (askedAgain ? this.handleAgain() : this.handleRows());
-      await this.move(0);
-      return more && !this.stopping;
-    } finally {
-      this.busy = false;
-    }
+  private async run(): Promise<boolean> {
+    const name = this.handler.consumer;
+    this.holder = randomUUID();
+    this.heldSince = performance.now();
+    const row = await this.database.write(HOLD_CONSUMER, { name, holder: this.holder });
+    if (!row) return false;
+    const { xid, position, item, failures, failingSeconds, missed, askedAgain } = row;
+    this.state = { xid, position: Number(position), item, failures };
+    this.failingSeconds = failingSeconds;
+    this.wait = 0;
+    if (missed) this.logger.error(`${name} has missed events: it had not read them when they were removed`);
+    const more = await (askedAgain ? this.handleAgain() : this.handleRows());
+    await this.move(0);
+    return more && !this.stopping;
   }
 
   /** @returns whether there may be more for this process */

@@ -68,21 +68,21 @@ const isAskedAgain = (name: string): string =>
   `EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ${name} AND s.again)`;
 
 /**
- * For each consumer: whether it has events that no process is handling, and the age in seconds of the oldest event that
- * it has not handled (0 if there is none).
+ * Whether a consumer has events that no process is handling, and the age in seconds of the oldest event that it has not
+ * handled (0 if there is none).
  */
-export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag: number; due: boolean }>(
-  'due_outbox_consumers',
-  { names: 'text[]' },
+export const DUE_CONSUMER = statement<{ name: string }, { lag: number; due: boolean }>(
+  'due_outbox_consumer',
+  { name: 'text' },
   `
-    SELECT c.name, greatest(0, date_part('epoch', now() - next.created_at)) AS lag,
-      (coalesce(next.readable, false) OR ${isAskedAgain('c.name')}) AND c.held_until <= now() AND c.retry_at <= now()
+    SELECT greatest(0, date_part('epoch', now() - next.created_at)) AS lag,
+      (coalesce(next.readable, false) OR ${isAskedAgain(':name')}) AND c.held_until <= now() AND c.retry_at <= now()
         AS due
     FROM outbox_consumers c
     LEFT JOIN LATERAL (
       SELECT o.created_at, ${READABLE} AS readable FROM outbox o
       WHERE (o.xid, o.position, o.count) > (c.xid, c.position, c.item) ORDER BY o.xid, o.position LIMIT 1) next ON true
-    WHERE c.name = ANY(:names)`,
+    WHERE c.name = :name`,
 );
 
 /** A process holds a consumer for this time, and extends the hold between two calls of the handler. */

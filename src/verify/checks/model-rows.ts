@@ -43,8 +43,9 @@ export async function compareModel<Table extends string>(
     return values;
   });
   const wrong = unique(found.flat().map(keyOf)).filter(isClear);
+  const clear = new Set(wrong);
   for (const [i, table] of tables.entries()) {
-    const isJudged = (value: Value): boolean => wrong.includes(keyOf(value));
+    const isJudged = (value: Value): boolean => clear.has(keyOf(value));
     await look.report(table, found[i].filter(isJudged), async () => {
       await look.client.query(LOCK_CURSOR);
       const wanted = await replay(wrong);

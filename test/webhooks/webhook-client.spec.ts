@@ -63,6 +63,11 @@ describe('a receiver', () => {
   it.each<[string, (response: ServerResponse) => unknown, object]>([
     ['takes it', (response) => response.writeHead(204).end(), { status: 204, error: null }],
     ['fails', (response) => response.writeHead(500).end(), { status: 500, error: 'status 500' }],
+    [
+      'upgrades the connection',
+      (response) => response.writeHead(101, { connection: 'upgrade', upgrade: 'other' }).end(),
+      { status: null, error: 'connection closed' },
+    ],
     ['closes the connection', (response) => response.destroy(), { status: null, error: 'ECONNRESET' }],
     ...[429, 503, 500].map((status): [string, (response: ServerResponse) => unknown, object] => [
       `wants to be left alone, with ${status}`,

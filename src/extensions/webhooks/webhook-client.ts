@@ -94,6 +94,8 @@ export class WebhookClient {
       agent: false,
       signal,
     });
+    // Node reports no error of a connection that it closes itself, as after an upgrade that nobody asked for.
+    sent.on('close', () => sent.emit('error', new SendFailed('connection closed')));
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     // Once there is an answer, its status counts, even if the rest of it fails, never comes, or is too long.
     sent.on('error', () => undefined).end(body);

@@ -1,4 +1,3 @@
-import { type ValidationOptions, ValidateBy } from 'class-validator';
 import { crc32 } from 'node:zlib';
 
 /** Longer than any cursor. */
@@ -34,18 +33,6 @@ export class CursorCodec {
     return crc32(position, crc32(this.list)).toString(16).padStart(CHECK, '0');
   }
 }
-
-export const IsCursor = (codec: CursorCodec, options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isCursor',
-      validator: {
-        validate: (value) => codec.decode(value) !== undefined,
-        defaultMessage: () => 'must be what `next` of this list was',
-      },
-    },
-    options,
-  );
 
 /**
  * Columns of a SELECT from the `limit + 1` rows after a cursor, numbered `n` from 1. `data`: the first `limit` rows

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min, ValidateBy, type ValidationArguments } from 'class-validator';
-import { type CursorCodec, type CursorPageRow, IsCursor } from './cursor';
+import type { CursorCodec, CursorPageRow } from './cursor';
 import { JsonText } from './json-text';
 
 /** Query parameters are text: only plain digits become a number, so '1e1' and '0x10' fail validation. */
@@ -60,7 +60,13 @@ export const IsAfter = (codec: CursorCodec): PropertyDecorator =>
         'What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`.',
     }),
     IsOptional(),
-    IsCursor(codec),
+    ValidateBy({
+      name: 'isCursor',
+      validator: {
+        validate: (value) => codec.decode(value) !== undefined,
+        defaultMessage: () => 'must be what `next` of this list was',
+      },
+    }),
   );
 
 export class Pagination {

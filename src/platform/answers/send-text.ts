@@ -18,7 +18,8 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
   const isLarge = text.length >= COMPRESS_FROM;
   if (isLarge) vary(reply);
   const known = headers['if-none-match'];
-  const tag = entityTag(reply, text);
+  const tag = tagOf(text);
+  void reply.header('etag', tag);
   if (known !== undefined && isNamed(tag, known)) {
     void reply.code(304);
     // Fastify sends no body to HEAD, and without a body it would write the length 0.
@@ -34,16 +35,11 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
   return reply;
 }
 
-/** Weak, because the compressed text has the same tag. A handler may have set its own. */
-function entityTag(reply: FastifyReply, text: string): string {
-  const given = reply.getHeader('etag');
-  // Not for security. SHA-1 was faster than MD5 here, and too long to give two answers the same tag by chance.
-  const tag = given === undefined ? `W/"${hash('sha1', text, 'base64url')}"` : weak(String(given));
-  void reply.header('etag', tag);
-  return tag;
-}
-
-const weak = (tag: string): string => (tag.startsWith('"') ? `W/${tag}` : tag);
+/**
+ * Weak, because the compressed text has the same tag. Not for security: SHA-1 was faster than MD5 here, and too long to
+ * give two answers the same tag by chance.
+ */
+const tagOf = (body: string | Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /**
  * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so a quoted
@@ -99,7 +95,7 @@ export class Asset {
 
   private async make(): Promise<{ body: Buffer; tag: string; packed?: Buffer }> {
     const body = await this.read();
-    const tag = `W/"${hash('sha1', body, 'base64url')}"`;
+    const tag = tagOf(body);
     if (this.type.startsWith('image/')) return { body, tag };
     return { body, tag, packed: await promisify(gzip)(body, { level: 9 }) };
   }

@@ -4,7 +4,6 @@ import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometh
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
-import { isRefusal } from '#platform/postgres/unavailable';
 import { ExpiredRows } from './expired-rows';
 import { Transactions } from './transactions';
 
@@ -47,8 +46,6 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: 10,
             retryDelay: 1000,
-            // A server may come up later. A wrong password stays wrong, and is reported at once.
-            toRetry: (error: unknown) => !isRefusal(error),
           }),
         }),
       ],

@@ -24,17 +24,12 @@ const READ_DEPTH = 32;
 const END_MS = 1000;
 
 /**
- * Runs named prepared statements over pools of their own, reads in batches and each write alone. Hot paths use it,
- * because building queries and hydrating entities in TypeORM costs several times the statement itself.
- *
- * Reads that take long are cancelled and run apart from the others, so that these do not wait for them.
+ * Runs named prepared statements over pools of their own, reads in batches and each write alone, as docs/statements.md
+ * says. Hot paths use it, because queries of TypeORM cost several times the statement itself.
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
  * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or
  * the server may still do it until 3.9 s after the request, or a commit that waits for its standby may succeed later.
- *
- * While the database moves to another server, statements wait for it, and those that were certainly not done are sent
- * again, until 3.6 s after the request.
  */
 @Injectable()
 export class Database implements OnModuleInit, OnApplicationShutdown {

@@ -66,16 +66,14 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
    * @param client the client's key, from `clientKey` or `trackerKey`
    * @param name of what is counted together, always with the same window
    */
-  count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
-    const countHere = (): Count => this.memory.count(client, name, limit, windowMs);
-    if (!this.client || !this.answers) return countHere();
-    return answerOf(countIn(this.client, client, name, windowMs)).then(
-      (count) => ({ ...count, limit }),
-      (error: Error) => {
-        this.lost(error);
-        return countHere();
-      },
-    );
+  async count(client: string, name: string, limit: number, windowMs: number): Promise<Count> {
+    if (this.client && this.answers)
+      try {
+        return { ...(await answerOf(countIn(this.client, client, name, windowMs))), limit };
+      } catch (error) {
+        this.lost(error as Error);
+      }
+    return this.memory.count(client, name, limit, windowMs);
   }
 
   async onApplicationShutdown(): Promise<void> {

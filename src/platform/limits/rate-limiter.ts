@@ -79,9 +79,6 @@ const SPARED = 5;
 
 const left = ({ limit, hits }: Count): number => limit - hits;
 
-const areKnown = (counts: (Count | Promise<Count>)[]): counts is Count[] =>
-  !counts.some((each) => each instanceof Promise);
-
 /**
  * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read, because a Nest
  * guard never sees unknown paths or bodies that fail to parse. The limits of each route are read once at startup: from
@@ -120,49 +117,25 @@ export class RateLimiter {
   }
 
   /**
-   * Fastify hook. It is not async: counts of this process are known at once, and promises would cost more than they.
+   * Fastify hook.
    * @throws ApiError 429 beyond a limit, unless the route spares its caller
    */
-  readonly onRequest = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: () => void,
-  ): Promise<void> | void => {
+  readonly onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const limits = this.of(request);
-    if (limits.length === 0) return done();
+    if (limits.length === 0) return;
     const client = clientKey(request.ip ?? '');
-    const counts = limits.map(({ bucket, limit, windowMs }) =>
-      this.storage.count(client, bucket, limit, windowMs),
+    const counts = await Promise.all(
+      limits.map(({ bucket, limit, windowMs }) => this.storage.count(client, bucket, limit, windowMs)),
     );
-    const judge = (known: Count[]): Promise<void> | void => this.judge(limits, known, request, reply);
-    if (areKnown(counts)) return judge(counts) ?? done();
-    return Promise.all(counts.map((count) => Promise.resolve(count))).then(judge);
-  };
-
-  private judge(
-    limits: Limit[],
-    counts: Count[],
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> | void {
     const tightest = counts.reduce((least, each) => (left(each) < left(least) ? each : least));
     void reply.header('X-RateLimit-Limit', tightest.limit);
     void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
     void reply.header('X-RateLimit-Reset', tightest.secondsLeft);
     const index = counts.findIndex((each) => left(each) < 0);
-    return index < 0 ? undefined : this.refuse(limits[index], counts[index], request, reply);
-  }
-
-  private async refuse(
-    of: Limit,
-    exceeded: Count,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
-    if (await this.isSpared(of, request, reply)) return;
-    void reply.header('Retry-After', exceeded.secondsLeft);
-    throw namedError(`rate_limited_${of.name}`);
-  }
+    if (index < 0 || (await this.isSpared(limits[index], request, reply))) return;
+    void reply.header('Retry-After', counts[index].secondsLeft);
+    throw namedError(`rate_limited_${limits[index].name}`);
+  };
 
   private async isSpared(
     { target, windowMs }: Limit,

@@ -19,7 +19,7 @@ export interface Progress {
 
 /** A connection that knows when it is lost. pg reports this by errors that differ from others only in their text. */
 export class DatabaseClient extends PgClient {
-  private isLost = false;
+  lost = false;
   private endedByServer = false;
   private unreplicated = false;
   /** Set by the pool. */
@@ -35,13 +35,9 @@ export class DatabaseClient extends PgClient {
     });
   }
 
-  get lost(): boolean {
-    return this.isLost;
-  }
-
   /** Ends the connection at once, without telling the server. */
   cut(): void {
-    this.isLost = true;
+    this.lost = true;
     this.connection.stream.destroy();
   }
 
@@ -51,7 +47,7 @@ export class DatabaseClient extends PgClient {
    * listener Node would end the process.
    */
   override emit(event: string, ...args: unknown[]): boolean {
-    if (event === 'error') this.isLost = true;
+    if (event === 'error') this.lost = true;
     const isHandled = event === 'error' && (this.inUse || this.listenerCount('error') === 0);
     return isHandled || super.emit(event, ...args);
   }
@@ -68,9 +64,9 @@ export class DatabaseClient extends PgClient {
   describe(error: Error, { writes, completed }: Progress): Error {
     const isAnswer = error instanceof DatabaseError && !tellsNothing(error.code);
     const isUndone = this.endedByServer ? !completed : isAnswer;
-    if (writes && !isUndone && (this.isLost || error instanceof DatabaseError))
+    if (writes && !isUndone && (this.lost || error instanceof DatabaseError))
       return new OutcomeUnknown('database connection lost during a write', { cause: error });
-    return this.isLost ? new DatabaseUnavailable('database connection lost', { cause: error }) : error;
+    return this.lost ? new DatabaseUnavailable('database connection lost', { cause: error }) : error;
   }
 
   /** Whether a commit since the last call gave up waiting for its standbys. */
@@ -85,7 +81,7 @@ export class DatabaseClient extends PgClient {
    * did before its COMMIT is undone when the connection is lost.
    */
   override query(...args: unknown[]): unknown {
-    const writes = !this.isLost && (this.getTransactionStatus() !== 'T' || args[0] === COMMIT);
+    const writes = !this.lost && (this.getTransactionStatus() !== 'T' || args[0] === COMMIT);
     const result = super.query(...args);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {

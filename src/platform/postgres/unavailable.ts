@@ -44,20 +44,6 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof OutcomeUnknown;
 }
 
-/** Wrong user, wrong password, no rights to connect, or no such database. */
-const REFUSALS = ['28000', '28P01', '42501', '3D000'];
-/** What Node says of certificates and TLS, and pg of a server without TLS, which has no code. */
-const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
-const NO_TLS = 'The server does not support SSL connections';
-
-/** Whether no connection was made for a reason that stays until somebody changes a setting or a right. */
-export function isRefusal(error: unknown): boolean {
-  const { cause } = error as { cause?: Error & { code?: string } };
-  if (!(error instanceof DatabaseUnavailable) || cause === undefined) return false;
-  const { code = '', message } = cause;
-  return REFUSALS.includes(code) || TLS_CODE.test(code) || message === NO_TLS;
-}
-
 /** Its holder's commit may wait for a standby. */
 export const LOCKED = '55P03';
 /** By its timeout, or by an administrator. */

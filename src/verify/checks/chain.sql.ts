@@ -69,8 +69,7 @@ export const LEDGER_HOLDINGS = `
         SELECT account::text AS account, sum(amount)::text AS amount FROM (${MOVED}) m
         WHERE account = ANY(p.accounts) GROUP BY 1
       ) l FULL JOIN (
-        SELECT o.address AS account, json_build_object('account', o.address, 'balance', o.balance::text,
-          'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})) AS position
+        SELECT o.address AS account, json_build_object('balance', o.balance::text, 'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})) AS position
         FROM positions o WHERE o.pool_id = p.id AND o.address = ANY(p.accounts) AND NOT EXISTS (SELECT FROM chain_events e
           WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = p.contract_address)
       ) o ON o.account = l.account) h

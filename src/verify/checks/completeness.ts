@@ -29,7 +29,8 @@ export async function tellCompleteness(look: Look): Promise<void> {
     const how = unnumbered.has(contract)
       ? `events complete by headers and receipts in ${proven} of ${blocks} blocks`
       : 'events complete by their numbers';
-    findings.tell(contract, how + (open > 0 ? `, by agreement of endpoints alone in ${open}` : '') + notes);
+    findings.completeness[contract] =
+      how + (open > 0 ? `, by agreement of endpoints alone in ${open}` : '') + notes;
     if (open > 0)
       findings.skip(`events of contract ${contract} in ${open} blocks: nothing proves that none is missing`);
   }

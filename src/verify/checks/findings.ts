@@ -24,7 +24,6 @@ export interface VerifyReport {
   /** Reasons why something could not be compared. */
   notChecked: string[];
   seconds: number;
-  /** How it is known of each contract that no event is missing. */
   completeness: Record<string, string>;
   /** Number of keys compared, by check, and of values compared with contracts, by kind. */
   checked: Record<string, number>;
@@ -41,7 +40,8 @@ export class Findings {
   private readonly counts = new Map<string, number>();
   private readonly listed: Difference[] = [];
   private readonly notChecked = new Set<string>();
-  private readonly completeness = new Map<string, string>();
+  /** How it is known of each contract that no event is missing. */
+  readonly completeness: Record<string, string> = {};
   private readonly start = Date.now();
   /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived of these until a person has decided. */
   private readonly disputed = new Set<string>();
@@ -75,22 +75,12 @@ export class Findings {
     if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
   }
 
-  /** @param how it is known that no event of the contract is missing */
-  tell(contract: string, how: string): void {
-    this.completeness.set(contract, how);
-  }
-
   /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
   doubt(found: Doubt[]): void {
     for (const { kind, id, found: value, wanted, subjects } of found) {
-      this.dispute(subjects);
+      subjects.forEach((each) => this.disputed.add(each));
       this.add({ kind, id, found: value, wanted, repaired: false });
     }
-  }
-
-  /** @param subjects ids of pools, contract and id of draws, or '*' for all */
-  dispute(subjects: string[]): void {
-    subjects.forEach((each) => this.disputed.add(each));
   }
 
   isDisputed(subject: string): boolean {
@@ -107,7 +97,7 @@ export class Findings {
       complete: this.notChecked.size === 0,
       notChecked: [...this.notChecked],
       seconds: (Date.now() - this.start) / 1000,
-      completeness: Object.fromEntries(this.completeness),
+      completeness: this.completeness,
       checked: Object.fromEntries(this.checked),
       differences: Object.fromEntries(this.counts),
       repaired: Object.values(this.repaired).reduce((sum, count) => sum + count, 0),

@@ -55,7 +55,6 @@ export interface CappedChain extends AskedChain {
 
 /** A position as it is stored; `first` is the first accrual that it has not taken part in. */
 interface StoredPosition {
-  account: string;
   balance: string;
   offset: string;
   owed: string;

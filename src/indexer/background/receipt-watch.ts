@@ -5,11 +5,10 @@ import { columnsOf } from '#platform/postgres/columns';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { acceptedClaim, askEach } from '#indexer/agreement/vote';
-import { hex } from '#indexer/reading/raw-chain';
-import { type Call, RpcError } from '#indexer/reading/rpc';
+import type { Call } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { KEEP, OPEN } from './receipts.sql';
+import { AT_ONCE, KEEP, OPEN } from './receipts.sql';
 
 /** Time between two rounds that find something, between others, and after one that too few endpoints answered. */
 const PAUSE_MS = { busy: 1000, idle: 5000, failed: 30_000 };
@@ -56,7 +55,7 @@ export class ReceiptWatch {
     ]);
     const due = rows.filter(({ number }) => number !== null);
     const heard = this.endpoints.all.filter((each) => each.heard);
-    const blocks = affordable(due, heard);
+    const blocks = affordable(due);
     if (isOld) this.below = blocks.at(-1)?.number ?? rows[0].last ?? NEWEST;
     this.isBusy = blocks.length > 0 && (await this.fill(client, blocks, heard)) > 0;
   }
@@ -107,44 +106,23 @@ interface Cost {
 /** By transaction. */
 type Costs = Map<string, Cost>;
 
-/** More transactions of one block are asked for by all receipts of that block. */
-const MOST_SINGLE = 4;
-/** Calls to one endpoint in a round. */
-const MOST_CALLS = 25;
 /** What fits into the columns, and more than any chain needs. */
 const QUANTITY = /^0x[0-9a-f]{1,32}$/i;
 
-const singly = ({ hashes }: OpenBlock): Call[] => hashes.map((hash) => ['eth_getTransactionReceipt', [hash]]);
-const callsFor = (block: OpenBlock): Call[] =>
-  block.hashes.length <= MOST_SINGLE ? singly(block) : [['eth_getBlockReceipts', [hex(block.number)]]];
-
-/** As many of the first blocks as one round may ask these endpoints for; at least one. */
-function affordable(blocks: OpenBlock[], endpoints: WatchedEndpoint[]): OpenBlock[] {
-  const isPoor = endpoints.some(({ source }) => source.rpc.lacksBlockReceipts);
+/** As many of the first blocks as one round may ask for; at least one. */
+function affordable(blocks: OpenBlock[]): OpenBlock[] {
   let calls = 0;
-  return blocks.filter(
-    (block, i) => (calls += (isPoor ? singly : callsFor)(block).length) <= MOST_CALLS || i === 0,
-  );
+  return blocks.filter(({ hashes }, i) => (calls += hashes.length) <= AT_ONCE || i === 0);
 }
 
 /**
  * Asks one endpoint, once: what it does not answer is asked another time, and counts neither for nor against it as a
  * reader. @throws RetryableChainError when it does not answer
  */
-async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs> {
-  const { rpc } = endpoint.source;
-  const calls = blocks.flatMap(rpc.lacksBlockReceipts ? singly : callsFor).slice(0, MOST_CALLS);
-  const answers = await rpc.settled(calls, 0);
-  const refusals = answers.filter(
-    (each, i) => calls[i][0] === 'eth_getBlockReceipts' && each instanceof RpcError,
-  ) as RpcError[];
-  if (refusals.length > 0) {
-    const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
-    const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
-    rpc.lacksBlockReceipts = refusals.some(({ isUnknownMethod }) => isUnknownMethod);
-    answers.push(...instead);
-  }
-  return costsOf(answers.flat(), blocks);
+async function ask({ source }: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs> {
+  const hashes = blocks.flatMap((block) => block.hashes);
+  const calls = hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]);
+  return costsOf(await source.rpc.settled(calls, 0), blocks);
 }
 
 /** Of transactions that were asked for, in the ledger's own block; whatever else a node sends is ignored. */

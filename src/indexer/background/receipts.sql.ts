@@ -1,7 +1,6 @@
-/** Bounds of one look, whatever is open. */
-const BLOCKS_AT_ONCE = 25;
+/** Bounds of one look, whatever is open: blocks, and transactions of a block; rows. */
+export const AT_ONCE = 25;
 const ROWS_AT_ONCE = 500;
-const HASHES_OF_A_BLOCK = 100;
 
 /** Seconds until a block is asked for again that nobody had. Each further time they double. */
 const FIRST_WAIT_S = 60;
@@ -22,9 +21,9 @@ export const OPEN = `
     FROM looked l JOIN chain_events e ON e.block_number = l.block_number AND e.log_index = l.log_index
     LEFT JOIN receipt_waits w ON w.block_number = e.block_number AND w.block_hash = e.block_hash
     WHERE w.check_at IS NULL OR w.check_at <= now()
-    GROUP BY 1, 2 ORDER BY 1 DESC LIMIT ${BLOCKS_AT_ONCE}
+    GROUP BY 1, 2 ORDER BY 1 DESC LIMIT ${AT_ONCE}
   )
-  SELECT due.number::float8, due.hash, due.hashes[1:${HASHES_OF_A_BLOCK}] AS hashes,
+  SELECT due.number::float8, due.hash, due.hashes[1:${AT_ONCE}] AS hashes,
     CASE (SELECT count(*) FROM looked) WHEN ${ROWS_AT_ONCE}
       THEN (SELECT min(block_number)::float8 FROM looked)
     END AS last

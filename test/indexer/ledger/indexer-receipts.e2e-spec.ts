@@ -4,7 +4,7 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { ReceiptWatch } from '#indexer/background/receipt-watch';
 import type { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type PaperBlock, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
-import { type Answers, Refused, RpcNode } from '../../support/chain/rpc-node';
+import { type Answers, RpcNode } from '../../support/chain/rpc-node';
 import { connectTo } from '../../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
@@ -58,11 +58,8 @@ describe('receipts', () => {
   /** A node that has the receipts of some transactions, as these say. */
   const having =
     (find: (txHash: string) => object | null): Answers =>
-    (method, [key]) => {
-      if (method === 'eth_getTransactionReceipt') return find(key as string);
-      const events = chain.blocks[Number(key)]?.events ?? [];
-      return [...new Set(events.map(({ txHash }) => txHash))].map(find).filter((each) => each !== null);
-    };
+    (_, [key]) =>
+      find(key as string);
   const honest = having((txHash) => receiptOf(txHash));
   const poor = having(() => null);
 
@@ -203,33 +200,15 @@ describe('receipts', () => {
     expect(await filled()).toEqual([{ block: number, used: 21_000 + number, price: null, fee: null }]);
   });
 
-  it('of a crowded block come with one call, or singly from a node that has no such call', async () => {
-    await pay(30, 5);
+  it('of crowded blocks come a few at a time', async () => {
+    await pay(2, 30);
     const well = await node(honest);
-    const bare = await node((method, params) =>
-      method === 'eth_getBlockReceipts' ? new Refused('no such method') : honest(method, params),
-    );
-    const small = await node((method, params) =>
-      method === 'eth_getBlockReceipts'
-        ? new Refused('response is too large', -32000)
-        : honest(method, params),
-    );
     const watching = watch();
-    await rounds(watching, 1);
-    expect(well.calls.map(({ method }) => method)).toEqual(Array(25).fill('eth_getBlockReceipts'));
-    await pass();
-    for (let i = 0; (await filled()).length < 30; i += 1) {
-      expect(i).toBeLessThan(20);
+    for (const left of [35, 30, 5, 0]) {
       await rounds(watching, 1);
-      await pass();
+      expect(await written.sql('SELECT FROM transactions WHERE gas_used IS NULL')).toHaveLength(left);
     }
-    const [lacks, refuses] = [bare, small].map(({ calls }) =>
-      calls.filter(({ method }) => method === 'eth_getBlockReceipts'),
-    );
-    expect(lacks).toHaveLength(25);
-    // One block that is too large shows nothing about other blocks.
-    expect(refuses.length).toBeGreaterThan(25);
-    expect(Math.max(...nodes.flatMap(({ sizes }) => sizes))).toBeLessThanOrEqual(25);
+    expect(well.calls).toHaveLength(60);
   });
 
   it('that nobody answers for say nothing of their blocks', async () => {

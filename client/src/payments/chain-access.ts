@@ -21,6 +21,8 @@ export interface ChainAccess {
   /** Reads the chain: by the wallet, or by a public node where the wallet cannot or is on another chain. */
   readonly reader: Client;
   readonly wallet?: WalletClient;
+  /** What the person has changed in the wallet, so that it does not fit the payment any more. */
+  attention(account: Address): Promise<'account' | 'chain' | undefined>;
 }
 
 const POLLING_MS = 2_000;
@@ -47,7 +49,14 @@ export function chainAccess(wallet: Payer | undefined, chainId: number, config?:
   };
   const { pollingInterval = POLLING_MS } = (wallet ?? {}) as { pollingInterval?: number };
   const reader = createClient({ transport: custom({ request }, { retryCount: 0 }), pollingInterval });
-  return { chainId, reader, wallet: client };
+  const attention = async (account: Address): Promise<'account' | 'chain' | undefined> => {
+    if (!client) return undefined;
+    if ((await client.getChainId()) !== chainId) return 'chain';
+    if (client.account?.type === 'local') return undefined;
+    const addresses = await client.getAddresses();
+    return addresses.some((each) => isAddressEqual(each, account)) ? undefined : 'account';
+  };
+  return { chainId, reader, wallet: client, attention };
 }
 
 /**

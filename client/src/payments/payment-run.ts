@@ -39,7 +39,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
   let told: Hash | undefined;
   const tell = async (progress: Progress): Promise<void> => {
     const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
-    await change({ hash: undefined, ...progress, ...(progress.hash && { sentAt }) });
+    await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
     const { hash } = payment;
     if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
@@ -48,7 +48,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
   try {
     const receipts = await send(payment, { ...options, tell });
     const block = Number(receipts[receipts.length - 1].blockNumber);
-    await change({ state: depositId === undefined ? 'done' : 'mined', block });
+    await change({ state: depositId === undefined ? 'done' : 'mined', block, attention: undefined });
     return receipts;
   } catch (error) {
     const code = isSavingsError(error) ? error.code : 'wallet';

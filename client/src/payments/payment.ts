@@ -53,7 +53,7 @@ export type Payment = Kept<PaymentRequest> & {
   readonly block?: number;
   /** The service has applied `block`, and so this payment. A reorganisation may revert it until it is final. */
   readonly arrived?: true;
-  /** @deprecated No longer written: what was sent is followed whatever the wallet is on. */
+  /** Something in the wallet has to be changed back: its account, or its chain. */
   readonly attention?: 'account' | 'chain';
   /** Of a failed payment: `code` as of a `SavingsError`, or `wallet` for an error of the wallet. */
   readonly failure?: { readonly code: string; readonly message: string };

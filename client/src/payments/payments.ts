@@ -33,6 +33,8 @@ export interface PaymentContext {
 /** A payment that runs in this page, as it is now, and what stops it. */
 interface Running {
   payment: Payment;
+  /** Whether it was written down as it is now; one that was cancelled before may be gone on with. */
+  begun: boolean;
   readonly end: AbortController;
 }
 
@@ -121,8 +123,8 @@ export class Payments implements Observable<readonly Payment[]> {
   }
 
   /**
-   * Stops a payment that was not sent yet: at once, or in another tab before the wallet is asked again. If the wallet sends
-   * it after all, it goes on in the list.
+   * Stops a payment that was not sent yet, in whichever tab it runs. If the wallet sends it after all, it goes on in the
+   * list.
    * @returns false if it was sent already, and cannot be stopped here
    */
   async cancel(id: string): Promise<boolean> {
@@ -159,10 +161,9 @@ export class Payments implements Observable<readonly Payment[]> {
     const abort = (): void => end.abort(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    const running: Running = { payment: from, end };
-    // One that was cancelled before may be resumed.
-    let begun = false;
+    const running: Running = { payment: from, begun: false, end };
     this.running.set(from.id, running);
+    const unwatch = this.store.watch?.(() => void this.stopIfCancelled(running));
     try {
       return await carryOut(from, {
         ...options,
@@ -172,15 +173,13 @@ export class Payments implements Observable<readonly Payment[]> {
         abi: this.abi,
         reporter: this.reporter,
         onChange: async (payment) => {
-          const counts = !begun || isSent(payment) || isOver(payment);
+          const counts = !running.begun || isSent(payment) || isOver(payment);
           await this.entries.change(from.id, (stored) => {
-            // By another tab, perhaps.
             const isCancelled = !counts && stored?.state === 'cancelled';
             if (isCancelled) end.abort(cancellation());
             return isCancelled ? undefined : payment;
           });
-          running.payment = payment;
-          begun = true;
+          Object.assign(running, { payment, begun: true });
           if (!counts) end.signal.throwIfAborted();
           guarded(onChange)(payment);
           if (payment.state === 'mined' || payment.state === 'done')
@@ -191,8 +190,16 @@ export class Payments implements Observable<readonly Payment[]> {
       });
     } finally {
       signal?.removeEventListener('abort', abort);
+      unwatch?.();
       this.running.delete(from.id);
     }
+  }
+
+  /** Another tab may have cancelled it. */
+  private async stopIfCancelled(running: Running): Promise<void> {
+    const stored = await this.entries.find(running.payment.id);
+    if (running.begun && stored?.state === 'cancelled' && !isSent(running.payment))
+      running.end.abort(cancellation());
   }
 
   /** @throws DepositSubmittedError if an earlier payment of the deposit was sent, or may have been */

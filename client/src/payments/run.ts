@@ -6,6 +6,7 @@ import {
   TransactionDroppedError,
   TransactionReplacedError,
   TransactionRevertedError,
+  WrongChainError,
 } from '../errors.js';
 import type { ClientConfig, ContractCall } from '../types.js';
 import { guarded } from '../observable.js';
@@ -44,7 +45,7 @@ export interface SendOptions {
 
 /** What the payment list learns while a payment runs. */
 export type Progress = { state: 'checking' | 'wallet' | 'sent' } & Partial<
-  Pick<Payment, 'step' | 'hash' | 'cost' | 'trace'>
+  Pick<Payment, 'step' | 'hash' | 'cost' | 'attention' | 'trace'>
 >;
 
 export interface RunOptions extends SendOptions {
@@ -203,6 +204,7 @@ async function track(
 
 class TransactionTracker {
   private knownAt = Date.now();
+  private attention: 'account' | 'chain' | undefined;
   private contractAccount?: boolean;
   /** The account's count of transactions when what took their nonces was last looked at. */
   private lookedAt?: number;
@@ -219,11 +221,15 @@ class TransactionTracker {
   async look(): Promise<TransactionReceipt | undefined> {
     try {
       const receipt = await receiptOf(this.run.chain.reader, this.hash);
+      const attention = receipt ? undefined : this.run.chain.attention(this.from);
+      await this.notice(await attention?.catch(() => undefined));
       if (receipt) return receipt;
       await this.lookForOthers();
     } catch (error) {
-      // A node that cannot be reached, or a wallet on another chain, says nothing about the transaction.
-      if (isFinal(error)) throw error;
+      // The wallet is on another chain. What was sent goes on without it.
+      if (error instanceof WrongChainError) await this.notice('chain');
+      // A node that cannot be reached says nothing about the transaction.
+      else if (isFinal(error)) throw error;
     }
     return undefined;
   }
@@ -295,7 +301,13 @@ class TransactionTracker {
     // A look that was under way when the payment was left; resuming it looks again.
     if (this.run.options.signal?.aborted) return;
     const step = this.call.name as PaymentStep;
-    await this.run.tell({ state: 'sent', step, hash: this.hash, trace });
+    await this.run.tell({ state: 'sent', step, hash: this.hash, trace, attention: this.attention });
+  }
+
+  private async notice(attention: 'account' | 'chain' | undefined): Promise<void> {
+    if (attention === this.attention) return;
+    this.attention = attention;
+    await this.note(this.trace);
   }
 }
 

@@ -123,7 +123,10 @@ export function usePaying(
 
 /** Where a payment is, in words. */
 function statusOf({ payment, token, waits }: ShownPayment): string {
-  const { state, arrived, sentAt } = payment;
+  const { attention, account, state, arrived, sentAt } = payment;
+  if (attention === 'account')
+    return `Your wallet is on another account now. Change back to ${shortAddress(account!)}.`;
+  if (attention === 'chain') return 'Your wallet is on another chain now. Change back.';
   if (waits)
     return state === 'sent'
       ? 'The permission was sent. Nothing is paid yet: your wallet has to be asked for that.'
@@ -187,7 +190,7 @@ export function PaymentDialog({ shown }: { shown: ShownPayment }) {
       </ol>
       <div aria-live="polite" class="status">
         {state !== 'failed' && (
-          <p class={arrived ? 'result' : ''}>{statusOf(shown)}</p>
+          <p class={payment.attention ? 'notice' : arrived ? 'result' : ''}>{statusOf(shown)}</p>
         )}
         {problem && <ProblemText problem={problem} />}
       </div>

@@ -7,13 +7,14 @@ import {
   webPayments,
 } from '@pooled-savings/client';
 import { type Hash, type Hex, numberToHex, parseGwei } from 'viem';
-import { devAccount, receiptOf } from '#dev/deploy';
+import { connect, devAccount, receiptOf } from '#dev/deploy';
 import { TEN, until } from '../../support/app';
 import { BrowserWallet, PayingBench, REJECTED, newPool as createPool } from '../../support/browser/paying';
 import { TestBrowser } from '../../support/browser/tabs';
 
 const bench = new PayingBench();
 let saver: Awaited<ReturnType<PayingBench['funded']>>;
+let listeners: Set<() => void>;
 let store: ReturnType<typeof memoryPayments>;
 let client: SavingsClient;
 let wallet: BrowserWallet;
@@ -24,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => bench.end());
 beforeEach(async () => {
   store = memoryPayments();
+  listeners = new Set();
   client = bench.client({ payments: store });
   wallet = new BrowserWallet([saver]);
   await client.signIn(wallet);
@@ -274,13 +276,20 @@ it('can be cancelled while the wallet is open; what the wallet sends after all g
   expect(await client.payments.cancel(id!)).toBe(false);
 });
 
-it('is told in the list, and followed by the public node while the wallet is on another chain', async () => {
+it('is told in the list, with what the person has to change back in the wallet', async () => {
   const lists: Partial<Payment>[] = [];
   const stop = client.payments.subscribe(([payment]) => payment && lists.push(payment));
   await bench.held(async () => {
     const { end } = await sendDeposit();
+    const attention = (wanted: unknown): Promise<void> => until(() => lists.at(-1)?.attention === wanted);
+    wallet.accounts = [await connect(bench.anvil.url, devAccount(6))];
+    await attention('account');
+    wallet.accounts = [saver];
+    await attention(undefined);
     wallet.chainId = 5;
+    await attention('chain');
     await bench.mine(1);
+    // By the public node, although the wallet is elsewhere.
     expect(await end).toMatchObject([{ status: 'success' }]);
   });
   stop();
@@ -534,6 +543,24 @@ describe('a payment that is cancelled', () => {
     // It can be gone on with, by a word of the person.
     const { id: again } = await kept();
     expect(await client.payments.resume(again, { wallet })).toHaveLength(1);
+  });
+
+  it('in another tab ends at once where the store tells of it', async () => {
+    const watch = (changed: () => void): (() => void) => {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    };
+    const shared = { ...store, watch };
+    const tab = bench.client({ payments: shared, tokens: client.tokens });
+    const { id, depositId } = await newPool();
+    const { opened } = open();
+    const paying = tab.pay(id, { transaction: depositId, wallet }).catch(failed);
+    await opened;
+    expect(await elsewhere().payments.cancel((await kept()).id)).toBe(true);
+    for (const changed of listeners) changed();
+    expect(await paying).toMatchObject({ name: 'AbortError' });
+    expect((await kept()).state).toBe('cancelled');
+    expect(listeners.size).toBe(0);
   });
 
   it('in the last moment does not ask the wallet', async () => {

@@ -1,12 +1,18 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import Redis, { Cluster } from 'ioredis';
-import { createHash } from 'node:crypto';
+import Redis, { Cluster, type Result } from 'ioredis';
 import { once } from 'node:events';
 import { OutageLog } from '#platform/log/outage-log';
 import { Loop } from '#platform/timing/loop';
 import { within } from '#platform/timing/waits';
 import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    /** Defined below by a script. Returns the requests of the window, and the ms until it ends. */
+    countHit(key: string, windowMs: number): Result<[number, number], Context>;
+  }
+}
 
 /** Longest wait for Redis before a request is counted here instead. */
 const PATIENCE_MS = 400;
@@ -42,6 +48,7 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
     if (REDIS_URL) {
       this.client = connectRedis(REDIS_URL);
       this.client.on('error', () => undefined);
+      this.client.defineCommand('countHit', { numberOfKeys: 1, lua: COUNT });
     } else {
       this.logger.log('REDIS_URL is not set: rate limits hold per process');
     }
@@ -69,7 +76,10 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
   async count(client: string, name: string, limit: number, windowMs: number): Promise<Count> {
     if (this.client && this.answers)
       try {
-        return { ...(await answerOf(countIn(this.client, client, name, windowMs))), limit };
+        // The form that replicas of earlier versions use, so that their counts and these add up.
+        const key = `{${client}:${name}}:hits`;
+        const [hits, left] = await answerOf(this.client.countHit(key, windowMs));
+        return { hits, limit, secondsLeft: Math.ceil(left / 1000) };
       } catch (error) {
         this.lost(error as Error);
       }
@@ -145,8 +155,8 @@ function connectRedis(address: string): Redis | Cluster {
 }
 
 /**
- * Counts a request in the window of its key, and begins the window with the first. A key without an end, as somebody
- * else may have left it, gets one.
+ * Counts a request in the fixed window of its key, and begins the window with the first. A key without an end, as
+ * somebody else may have left it, gets one. One key for each call, so that a Cluster knows which node to ask.
  */
 const COUNT = `
 local hits = redis.call('INCR', KEYS[1])
@@ -156,24 +166,3 @@ if left <= 0 then
   left = tonumber(ARGV[1])
 end
 return { hits, left }`;
-const COUNT_SHA = createHash('sha1').update(COUNT).digest('hex');
-
-/**
- * Counts for all replicas: fixed windows. One key for each call, so that a Cluster knows which node to ask.
- * @returns the requests of this window, and the seconds until it ends
- */
-async function countIn(
-  redis: Redis | Cluster,
-  client: string,
-  name: string,
-  windowMs: number,
-): Promise<{ hits: number; secondsLeft: number }> {
-  // The form that replicas of earlier versions use, so that their counts and these add up.
-  const key = `{${client}:${name}}:hits`;
-  const [hits, left] = (await redis.evalsha(COUNT_SHA, 1, key, windowMs).catch((error: Error) => {
-    // A new server, or one that was restarted, has not seen the script.
-    if (!error.message.startsWith('NOSCRIPT')) throw error;
-    return redis.eval(COUNT, 1, key, windowMs);
-  })) as [number, number];
-  return { hits, secondsLeft: Math.ceil(left / 1000) };
-}

@@ -1,15 +1,13 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { tracingChannel } from 'node:diagnostics_channel';
-import { Database, type StatementCall } from '#platform/database/database';
-import { statement } from '#platform/postgres/statement';
+import type { StatementCall } from '#platform/database/database';
 import { type SignedIn, TEN, useApp } from '../support/app';
 
 interface Span {
   request: string | undefined;
   statement: string;
   kind: string;
-  calls?: number;
   rows?: number;
   error?: unknown;
   ms?: number;
@@ -44,7 +42,6 @@ async function spansOf(work: () => Promise<unknown>): Promise<Span[]> {
       // Background work that began under an earlier subscriber.
       if (!span) return;
       span.ms = performance.now() - span.begun;
-      if (call.calls !== undefined) span.calls = call.calls;
       if (Array.isArray(call.result)) span.rows = call.result.length;
     },
     end: () => undefined,
@@ -98,34 +95,12 @@ it('shows writes, also those that are joined with writes of others', async () =>
     [1, 2, 3].map((number) => `POST /pools ${number}`),
   );
   for (const span of joined)
-    expect(span).toMatchObject({ kind: 'joined', calls: expect.any(Number) as number });
+    expect(span).toMatchObject({ kind: 'joined', rows: expect.any(Number) as number });
   // Beside it there may be one that asks whether the session goes on.
   expect(await spansOf(() => app.send({ method: 'POST', url: '/auth/logout', as: user }))).toContainEqual(
     expect.objectContaining({ kind: 'write', request: 'POST /auth/logout' }),
   );
   user = await app.signIn();
-});
-
-it('shows how many calls a joined write carried, and in which statement each was sent the last time', async () => {
-  const divide = statement<{ by: number[] }, { value: number }>(
-    'divide_joined',
-    { by: 'integer[]' },
-    'SELECT 12 / by AS value FROM unnest(:by) AS by',
-  );
-  const database = app.nest.get(Database);
-  const divideBy = (...all: number[]): Promise<Span[]> =>
-    spansOf(() =>
-      Promise.allSettled(
-        all.map((by) => current.run(`${by}`, () => database.writeJoined(divide, { by: [by] }))),
-      ),
-    );
-  expect(await divideBy(1, 2, 3)).toMatchObject(
-    [1, 2, 3].map((by) => ({ request: `${by}`, kind: 'joined', calls: 3, rows: 3 })),
-  );
-  expect(await divideBy(1, 0)).toMatchObject([
-    { request: '1', calls: 1, rows: 1 },
-    { request: '0', calls: 1, error: { code: '22012' } },
-  ]);
 });
 
 it('shows why a statement failed', async () => {

@@ -149,7 +149,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       this.joined.set(statement, new JoinedWrites(this.writes, statement, this.environment.limits));
     const joined = this.joined.get(statement)!;
     const parameters = valuesOf(statement, values) as unknown[][];
-    return traced(statement, 'joined', (call) => joined.run<Row>(parameters, call));
+    return traced(statement, 'joined', () => joined.run<Row>(parameters));
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -163,8 +163,6 @@ export interface StatementCall {
   /** Name of the statement. */
   readonly name: string;
   readonly kind: 'read' | 'write' | 'joined';
-  /** How many calls the statement carried in which a joined one was sent the last time. */
-  calls?: number;
   /** Set by Node before `error` and `asyncEnd`. */
   error?: unknown;
   /** The rows. Set by Node before `asyncEnd`. */
@@ -181,9 +179,8 @@ const channel = tracingChannel<unknown, StatementCall>('database:statement');
 function traced<Result>(
   { name }: Statement,
   kind: StatementCall['kind'],
-  run: (call?: StatementCall) => Promise<Result>,
+  run: () => Promise<Result>,
 ): Promise<Result> {
   if (!channel.hasSubscribers) return run();
-  const call: StatementCall = { name, kind };
-  return channel.tracePromise(() => run(call), call);
+  return channel.tracePromise(run, { name, kind });
 }

@@ -14,8 +14,6 @@ interface Call {
   values: unknown[][];
   /** As a `performance.now()`, from which the pool's limits count. */
   requested: number;
-  /** Gets the number of calls in the statement, for those who trace it. */
-  trace?: { calls?: number };
   resolve: (rows: QueryResultRow[]) => void;
   reject: (error: Error) => void;
 }
@@ -56,12 +54,12 @@ export class JoinedWrites {
   }
 
   /** @returns all rows of the statement, of which some belong to other calls; throws what `StatementPool.run` throws */
-  run<Row extends QueryResultRow>(values: unknown[][], trace?: Call['trace']): Promise<Row[]> {
+  run<Row extends QueryResultRow>(values: unknown[][]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.calls.length >= MAX_WAITING)
         return reject(new DatabaseUnavailable('too many statements are waiting'));
       const answered = (rows: QueryResultRow[]): void => resolve(rows as Row[]);
-      this.calls.push({ values, requested: performance.now(), trace, resolve: answered, reject });
+      this.calls.push({ values, requested: performance.now(), resolve: answered, reject });
       this.next();
     });
   }
@@ -104,7 +102,6 @@ export class JoinedWrites {
   private send(calls: Call[], ended: () => void = () => undefined): void {
     const [{ values, requested }] = calls;
     const joined = values.map((_, place) => calls.flatMap((call) => call.values[place]));
-    for (const { trace } of calls) if (trace) trace.calls = calls.length;
     // The oldest call's time is that of all.
     this.pool
       .run(this.statement, joined, { writes: true, requested, isJoined: calls.length > 1 })

@@ -32,33 +32,28 @@ END $$;
 -- events are not published one by one. One `reload` announces them all as soon as they are in effect. The last 64 blocks
 -- of the chain are never history, so events of a chain with wrong block times are published too.
 
--- The first block whose events are published, after the cursor, or a contract apart, has moved to a block of this time.
--- Moving back over old blocks publishes nothing either, because they come again as history.
-CREATE OR REPLACE FUNCTION end_of_history(known bigint, moved_from bigint, moved_to bigint, at timestamptz, head bigint)
-RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+-- Returns the first block whose events are published, after the cursor, or a contract apart, has moved to a block of this
+-- time, and what is in effect from `was` to `now_is`: before events are written in the same transaction. Moving back over old
+-- blocks publishes nothing either, because they come again as history.
+CREATE OR REPLACE FUNCTION pass_history(
+  known bigint, moved_from bigint, moved_to bigint, at timestamptz, head bigint, was bigint, now_is bigint)
+RETURNS bigint LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   old CONSTANT timestamptz := now() - interval '7 days';
+  first bigint := known;
 BEGIN
-  IF at >= old OR moved_to >= head - 64 THEN
-    RETURN known;
-  ELSIF moved_to >= moved_from THEN
-    RETURN greatest(known, moved_to + 1);
+  IF at < old AND moved_to < head - 64 THEN
+    first := greatest(known, moved_to + 1, CASE WHEN moved_to < moved_from THEN (SELECT e.block_number + 1
+      FROM chain_events e WHERE e.block_time < old ORDER BY e.block_number DESC LIMIT 1) END);
   END IF;
-  RETURN greatest(known, moved_to + 1, (SELECT e.block_number + 1 FROM chain_events e WHERE e.block_time < old
-    ORDER BY e.block_number DESC LIMIT 1));
-END $$;
-
--- Call it when the end of what is in effect moves, before events are written in the same transaction.
-CREATE OR REPLACE FUNCTION pass_history(first bigint, moved_from bigint, moved_to bigint) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  IF least(moved_from, moved_to) < first THEN
+  IF first > 0 AND least(was, now_is) < first THEN
     PERFORM set_config('savings.published_from', first::text, true);
-    IF moved_to >= first THEN
+    IF now_is >= first THEN
       INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_build_object(
         'topic', 'reload', 'occurredAt', iso(clock_timestamp()), 'publishedFrom', first)));
     END IF;
   END IF;
+  RETURN first;
 END $$;
 
 -- The first block whose events this transaction publishes. Anyone may set it, so it counts only for a role that may
@@ -77,11 +72,8 @@ END $$;
 CREATE OR REPLACE FUNCTION cursor_moving() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-  NEW.published_from := end_of_history(
-    NEW.published_from, OLD.block_number, NEW.block_number, NEW.block_time, NEW.head_number);
-  IF NEW.published_from > 0 THEN
-    PERFORM pass_history(NEW.published_from, OLD.applied_number, NEW.applied_number);
-  END IF;
+  NEW.published_from := pass_history(NEW.published_from, OLD.block_number, NEW.block_number, NEW.block_time,
+    NEW.head_number, OLD.applied_number, NEW.applied_number);
   RETURN NEW;
 END $$;
 
@@ -95,13 +87,9 @@ DECLARE
 BEGIN
   SELECT * INTO c FROM chain_cursor;
   moved_from := CASE TG_OP WHEN 'UPDATE' THEN OLD.block_number ELSE c.block_number END;
-  first := end_of_history(c.published_from, moved_from, NEW.block_number, NEW.block_time, c.head_number);
-  IF first > c.published_from THEN
-    UPDATE chain_cursor SET published_from = first;
-  END IF;
-  IF first > 0 THEN
-    PERFORM pass_history(first, moved_from, NEW.block_number);
-  END IF;
+  first := pass_history(c.published_from, moved_from, NEW.block_number, NEW.block_time, c.head_number,
+    moved_from, NEW.block_number);
+  UPDATE chain_cursor SET published_from = first WHERE published_from < first;
   RETURN NEW;
 END $$;
 

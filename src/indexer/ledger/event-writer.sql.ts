@@ -1,5 +1,5 @@
 import { CIRCLE_OF_POOL } from './circles';
-import { MOVEMENTS, MOVES_MONEY } from '#indexer/reading/money';
+import { MOVES_MONEY, typeOf } from '#indexer/reading/money';
 import { TAKE_BACK } from './holdings';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Decision } from './decide';
@@ -73,11 +73,6 @@ function literalOf(decisions: Decision[], [, , value]: Column): string {
   return fields.every((field) => field === 'NULL') ? '{}' : `{${fields.join(',')}}`;
 }
 
-/** SQL: the transaction's type, by the event's kind. */
-const TYPE = `CASE kind ${Object.entries(MOVEMENTS)
-  .map(([kind, type]) => (type ? `WHEN '${kind}' THEN '${type}'` : ''))
-  .join(' ')} END`;
-
 const WRITTEN = [...COLUMNS, ...FACTS];
 const WRITE_EVENTS = `
   WITH e AS MATERIALIZED (
@@ -91,7 +86,7 @@ const WRITE_EVENTS = `
   )
   INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
     log_index, created_at, confirmed_at)
-  SELECT transaction_id, pool_id, owner_id, by_owner, ${TYPE}, 'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
+  SELECT transaction_id, pool_id, owner_id, by_owner, ${typeOf('kind')}, 'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
   FROM e WHERE transaction_id IS NOT NULL AND NOT matched`;
 
 interface Query {

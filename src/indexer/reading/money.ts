@@ -24,6 +24,12 @@ export const MOVEMENTS = {
   PoolOpened: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
+/** SQL: the type of the row, by the kind in a column. */
+export const typeOf = (kind: string): string =>
+  `CASE ${kind} ${Object.entries(MOVEMENTS)
+    .map(([name, type]) => (type ? `WHEN '${name}' THEN '${type}'` : ''))
+    .join(' ')} END`;
+
 /** Kinds by which money comes into a pool or leaves it. */
 export const MONEY_KINDS: readonly Kind[] = [
   'YieldAccrued',

@@ -4,7 +4,7 @@ import type { Environment } from '#settings/environment';
 import type { Decision, EventOutcome } from '#indexer/ledger/decide';
 import { CHECKS, runCheck } from '#verify/checks';
 import { lockRepair } from '#verify/checks/connection';
-import { Findings } from '#verify/checks/findings';
+import { Findings, type VerifyReport, exitCode } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { connect } from '#indexer/leading/leader';
 import { PoolCorrection, type Wrong } from './pool-correction';
@@ -17,7 +17,7 @@ export interface ReplayReport {
   seconds: number;
   /** Rows or pools that were rebuilt, by what they are; only those that differed. */
   corrected: Record<string, number>;
-  /** What the database refuses to have corrected, with its reasons. */
+  /** What differs and stays: what the database refuses, with its reasons, and what a person has to decide. */
   refused: string[];
   /** Contracts whose logs an adapter reads that `verify` does not know: a replay has no logs to read again. */
   adapted: { contract: string; adapter: string }[];
@@ -28,10 +28,6 @@ const ADAPTED = `
   WHERE c.adapter NOT IN ('ReferencePool', 'Vault') AND EXISTS (SELECT FROM chain_events e WHERE e.contract = c.address)
   ORDER BY 1`;
 
-interface Reach {
-  effective: string;
-  events: string;
-}
 /** The last block that takes effect, and the number of events. */
 const REACH = `
   SELECT applied_number AS effective, (SELECT count(*) FROM chain_events) AS events FROM chain_cursor`;
@@ -81,15 +77,14 @@ export class Replay {
   }
 
   private async all(writer: Client, reader: Client): Promise<Omit<ReplayReport, 'seconds'>> {
-    const { rows } = await writer.query<Reach>(REACH);
-    if (rows.length === 0) return { events: 0, corrected: {}, refused: [], adapted: [] };
     const mode = { repair: true, hasEvents: true, signal: this.signal };
     const looks = [reader, writer].map((client) => new Look(client, new Findings(MOST_REFUSED), mode));
     const [reading, writing] = looks;
     const pools = new PoolCorrection(writing);
     const events = await this.walk(reading, writing, pools);
+    if (events === undefined) return { events: 0, corrected: {}, refused: [], adapted: [] };
     await Promise.all(REPAIRED.map((names, i) => this.repair(looks[i], names)));
-    const reports = looks.map(({ findings }) => findings.report());
+    const left = looks.flatMap(({ findings }) => leftIn(findings.report()));
     const repaired = Object.assign({}, ...looks.map(({ findings }) => findings.repaired)) as Record<
       string,
       number
@@ -99,28 +94,24 @@ export class Replay {
       adapted,
       events,
       corrected: { ...repaired, ...pools.corrected, pools: pools.corrected.pools + (repaired.pools ?? 0) },
-      refused: [
-        ...pools.refused,
-        ...reports.flatMap(({ notChecked }) => notChecked),
-        ...reports.flatMap(({ listed }) =>
-          listed.flatMap(({ kind, id, repaired: is }) => (is ? [] : `${kind} ${id}`)),
-        ),
-      ],
+      refused: [...pools.refused, ...left],
     };
   }
 
   /**
    * Decides all events again. It reads a snapshot, which contains a batch of the indexer completely or not at all, so what
    * differs is wrong. Nothing waits for it.
+   * @returns the number of events; undefined before any block was read
    */
-  private async walk(reading: Look, writing: Look, pools: PoolCorrection): Promise<number> {
+  private async walk(reading: Look, writing: Look, pools: PoolCorrection): Promise<number | undefined> {
     const start = performance.now();
     const { client } = reading;
     // It waits while pools are corrected.
     await client.query(
       `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
     );
-    const [reach] = await reading.rows<Reach>(REACH);
+    const [reach] = await reading.rows<Record<'effective' | 'events', string>>(REACH);
+    if (!reach) return undefined;
     const rules = { effective: Number(reach.effective), lotteries: await readLotteries(client) };
     // The database compares the rows meanwhile.
     const wrongRows = writing.column(WRONG_ROWS).then((ids) => new Set(ids));
@@ -168,6 +159,14 @@ export class Replay {
   private async repair(look: Look, names: string[]): Promise<void> {
     for (const check of CHECKS) if (names.includes(check.name)) await runCheck(check, look);
   }
+}
+
+/** What could not be compared, and what differs and was not repaired. */
+function leftIn(report: VerifyReport): string[] {
+  const left = report.listed.flatMap(({ kind, id, repaired }) => (repaired ? [] : `${kind} ${id}`));
+  // What was repaired may have filled the list.
+  const isHidden = left.length === 0 && exitCode(report) === 1;
+  return [...report.notChecked, ...left, ...(isHidden ? ['differences that `verify` lists'] : [])];
 }
 
 export const asText = ({ events, seconds, corrected, refused, adapted }: ReplayReport): string => {

@@ -1,13 +1,9 @@
-import { MOVEMENTS } from '#indexer/reading/money';
+import { typeOf } from '#indexer/reading/money';
 import { POOL_COLUMNS, RECOUNT, STREAMS } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
-/** SQL: the type of an event's row in `transactions`. */
-const TYPE = `CASE e.kind ${Object.entries(MOVEMENTS)
-  .map(([kind, type]) => (type ? `WHEN '${kind}' THEN '${type}'` : ''))
-  .join(' ')} END`;
-
+const TYPE = typeOf('e.kind');
 /** SQL: whether transaction `t` is what event `e` makes of it. What was announced keeps its account and its time. */
 const SAME_ROW = `(t.pool_id = e.pool_id AND t.type = ${TYPE} AND t.status = 'CONFIRMED' AND t.amount = e.amount
   AND t.account = e.account AND t.tx_hash = e.tx_hash AND t.block_number = e.block_number AND t.log_index = e.log_index

@@ -29,13 +29,8 @@ export async function verify(
     try {
       if (repair) await lockRepair(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-      const look = new Look(client, findings, {
-        repair,
-        hasEvents: rows[0].hasCursor,
-        signal,
-        chain: endpoints,
-      });
-      await compareAll(look, tell);
+      const mode = { repair, hasEvents: rows[0].hasCursor, signal, chain: endpoints };
+      await compareAll(new Look(client, findings, mode), tell);
     } finally {
       await client.end().catch(() => undefined);
     }
@@ -48,24 +43,20 @@ export async function verify(
 /** Time between two lines about the progress. */
 const PROGRESS_MS = 5000;
 
-function progressOf(name: string, tell: (line: string) => unknown): (share: number) => void {
-  let last = Date.now();
-  return (share) => {
-    if (Date.now() - last < PROGRESS_MS) return;
-    last = Date.now();
-    tell(`${name}: ${Math.min(99, Math.floor(100 * share))} %`);
-  };
-}
-
 /** What a node cannot tell is left out, and said. */
 async function compareAll(look: Look, tell: (line: string) => unknown): Promise<void> {
   const { hasEvents, chain } = look.mode;
   const failed = new Set<string>();
+  let last = Date.now();
   for (const check of CHECKS) {
     if (check.ofChain && !hasEvents) continue;
     if (check.asks && (!chain || failed.has(check.asks))) continue;
     try {
-      await runCheck(check, look, progressOf(check.name, tell));
+      await runCheck(check, look, (share) => {
+        if (Date.now() - last < PROGRESS_MS) return;
+        last = Date.now();
+        tell(`${check.name}: ${Math.min(99, Math.floor(100 * share))} %`);
+      });
     } catch (error) {
       if (!check.asks || error instanceof Stopped) throw error;
       failed.add(check.asks);

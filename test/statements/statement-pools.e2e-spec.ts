@@ -249,7 +249,9 @@ describe('pools of statements', () => {
 
     it('never get the error of another one', async () => {
       const limits = { sendMs: 1500, resendMs: 0, deadlineMs: 3500, answerMs: 4500 };
-      const [reads] = open({ reads: true, width: 1 }, { limits });
+      const [reads, pool] = open({ reads: true, width: 1 }, { limits });
+      // Nothing waits for a connection that opens.
+      await pool.query('SELECT');
       const results = await Promise.allSettled([read(reads, DIVIDE, [0]), read(reads, ECHO, [1])]);
       const [own, skipped] = results.map((each) => (each as PromiseRejectedResult).reason as Error);
       expect(own).toMatchObject({ code: '22012' });

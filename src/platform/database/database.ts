@@ -100,7 +100,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /** The first row of a statement that only reads. */
   async read<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
@@ -108,7 +107,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     return (await this.readAll(statement, values))[0];
   }
 
-  /** All rows of a statement that only reads. A standby may serve it, if the statement is marked for it. */
+  /** A standby may serve it, if the statement is marked for it. */
   readAll<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
@@ -120,7 +119,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     return traced(statement, 'read', () => this.reads.run<Row>(statement, parameters, { writes: false }));
   }
 
-  /** The first row of a statement that writes. The statement is a transaction of its own. */
   async write<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
@@ -128,7 +126,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     return (await this.writeAll(statement, values))[0];
   }
 
-  /** All rows of a statement that writes. */
+  /** The statement is a transaction of its own. */
   writeAll<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
@@ -160,7 +158,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
 /** A call of `Database`: the message of the channel. Without the values, which may be secret. */
 export interface StatementCall {
-  /** Name of the statement. */
   readonly name: string;
   readonly kind: 'read' | 'write' | 'joined';
   /** Set by Node before `error` and `asyncEnd`. */
@@ -175,7 +172,7 @@ export interface StatementCall {
  */
 const channel = tracingChannel<unknown, StatementCall>('database:statement');
 
-/** Tells subscribers when the call starts, ends and fails. Nobody pays for it while there are none. */
+/** Nobody pays for it while there are no subscribers. */
 function traced<Result>(
   { name }: Statement,
   kind: StatementCall['kind'],

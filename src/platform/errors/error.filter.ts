@@ -93,13 +93,8 @@ function describeException(exception: HttpException): ErrorAnswer {
   if (typeof response === 'string') return answer(status, response || textOf(status));
   // `new ConflictException(error)`: the other error's text was not written for clients.
   if (response instanceof Error) return answer(status, textOf(status));
-  const {
-    message,
-    error,
-    statusCode: _code,
-    success: _success,
-    ...fields
-  } = response as Record<string, unknown>;
+  const body = response as Record<string, unknown>;
+  const { message, error, statusCode: _code, success: _success, ...fields } = body;
   // `new NotFoundException()`: NestJS uses the status name as the text.
   const name = STATUS_CODES[status]?.toLowerCase();
   if (error === undefined && String(message).toLowerCase() === name) return answer(status, textOf(status));

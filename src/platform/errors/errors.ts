@@ -51,7 +51,6 @@ const MAX_TEXT = 200;
 
 const shorten = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
-/** The details that an answer contains. */
 export const boundDetails = (details: ErrorDetail[]): ErrorDetail[] =>
   details
     .slice(0, MAX_DETAILS)

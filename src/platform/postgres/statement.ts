@@ -103,7 +103,6 @@ export const partOf = <Parameters extends object>(
     Object.hasOwn(fixed, name) ? `(${fixed[name as keyof Parameters]}::${parameterTypes[name]})` : token,
   );
 
-/** Replaces each `:name` that is a parameter. */
 function replaceParameters(text: string, by: (name: string, token: string) => string): string {
   let comments = 0;
   return text.replace(TOKEN, (token, _tag: string | undefined, parameter: string | undefined) => {

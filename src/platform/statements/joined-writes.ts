@@ -48,7 +48,6 @@ export class JoinedWrites {
     private readonly limits: TimeLimits,
   ) {}
 
-  /** Calls that are in no statement yet. */
   get waiting(): number {
     return this.calls.length;
   }

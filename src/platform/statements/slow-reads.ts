@@ -56,7 +56,6 @@ export class SlowReads {
     for (const outcome of OUTCOMES) counter?.inc({ outcome }, 0);
   }
 
-  /** Reads that wait. */
   get waiting(): number {
     const groups = [...this.lines.values()].flatMap((line) => [...line.values()]);
     return groups.reduce((sum, { size }) => sum + size, 0);

@@ -26,7 +26,6 @@ const RECONNECT_MS = 100;
 /** A switch to another server takes less. After that, statements do not wait for a connection any longer. */
 const OUTAGE_MS = 6000;
 
-/** A statement to run. */
 export interface Work extends BoundStatement {
   /** Whether it may change something. */
   writes: boolean;
@@ -79,8 +78,6 @@ function alike(works: readonly Work[]): Work[][] {
  * transaction. What comes meanwhile is the next batch, so the batches grow with the load, and one costs the server and
  * this process far less than its statements alone would. Without load a connection carries one statement and returns to
  * the pool of `pg`.
- *
- * A statement waits, is sent, and is answered; or it waits again, if it was certainly not done and there is time.
  */
 export class StatementPool {
   private connections: Connection[] = [];
@@ -129,7 +126,6 @@ export class StatementPool {
     ready(null);
   }
 
-  /** Removes what is sent next from the queue. */
   protected take(most: number): Work[] {
     return this.queue.splice(0, most);
   }
@@ -139,7 +135,6 @@ export class StatementPool {
     return undefined;
   }
 
-  /** Whether the connection gets no more statements. */
   protected isUnfit(error: Error, _batch: StatementBatch): boolean {
     return retiresConnection(codeOf(error));
   }

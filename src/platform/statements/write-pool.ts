@@ -14,12 +14,8 @@ const CLOCK = {
 };
 
 /**
- * Limits the next statement to the time that is left until the deadline, in ms of the server's clock since 1970:
- * - too late: -1, which is outside the setting's range, so this fails with 22023
- * - no time left, to the ms: that would be 0, which switches the timeout off, so also -1
- * - otherwise the ms that are left
- *
- * Returns no row.
+ * Limits the next statement to the time that is left until the deadline, in ms of the server's clock since 1970. When
+ * none is left, -1 is outside the setting's range, so this fails with 22023; 0 would switch the timeout off. No row.
  */
 const DEADLINE = {
   name: 'statement_deadline',

@@ -1,23 +1,5 @@
 -- Named statements of pools. Written by `npm run generate`.
 
--- src/features/pools/pool-settings.sql.ts
--- $1 autoCompound boolean, $2 pool uuid, $3 caller text
-PREPARE update_pool AS
-  WITH changed AS (
-    UPDATE pools SET (auto_compound) = ROW(coalesce(($1::boolean), auto_compound)), last_update = now()
-    WHERE id = ($2::uuid) AND ROW(auto_compound) <> ROW(coalesce(($1::boolean), auto_compound))
-      AND EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ($2::uuid) AND m.address = ($3::text) AND m.role = 'OWNER')
-  )
-  SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id,
-    'autoCompound', coalesce(($1::boolean), p.auto_compound),
-    'compounding',
-coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
-  WHERE e.pool_id = p.id AND e.account = ($3::text) AND e.outcome = 'APPLIED'
-    AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
-  ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false))::text END AS data
-  FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($3::text) AND m.role = 'OWNER'
-  WHERE p.id = ($2::uuid);
-
 -- src/features/pools/pools.sql.ts
 -- $1 pools uuid[], $2 types text[], $3 owners uuid[], $4 contracts text[], $5 autoCompound boolean[], $6 members text[], $7 createdAt timestamptz[], $8 ownerAddresses text[], $9 deposits uuid[], $10 amounts numeric[]
 PREPARE create_pools AS
@@ -224,6 +206,24 @@ WITH turn AS MATERIALIZED (
   RETURNING created_at
 )
 SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
+
+-- src/features/pools/pools.sql.ts
+-- $1 autoCompound boolean, $2 pool uuid, $3 caller text
+PREPARE update_pool AS
+  WITH changed AS (
+    UPDATE pools SET (auto_compound) = ROW(coalesce(($1::boolean), auto_compound)), last_update = now()
+    WHERE id = ($2::uuid) AND ROW(auto_compound) <> ROW(coalesce(($1::boolean), auto_compound))
+      AND EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ($2::uuid) AND m.address = ($3::text) AND m.role = 'OWNER')
+  )
+  SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id,
+    'autoCompound', coalesce(($1::boolean), p.auto_compound),
+    'compounding',
+coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
+  WHERE e.pool_id = p.id AND e.account = ($3::text) AND e.outcome = 'APPLIED'
+    AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
+  ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false))::text END AS data
+  FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($3::text) AND m.role = 'OWNER'
+  WHERE p.id = ($2::uuid);
 
 -- src/features/pools/unpaid.sql.ts
 -- $1 pool uuid, $2 caller text

@@ -29,7 +29,6 @@ import { DRAW_OF_CALL, DRAW_TO_CALL, POOL_TO_PAY } from '#extensions/payments/ca
 import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#extensions/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#extensions/payments/stray-deposits.controller';
 import { DATABASE_CLOCK } from '#features/metrics/database-clock';
-import { UPDATE_POOL } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#extensions/people/deletions';
@@ -445,7 +444,7 @@ describe('a hot statement reads few rows, by index', () => {
         run(statement, { who: by === 'user' ? who.user : who.caller, after, limit: 20 }),
       ),
     ),
-    run(UPDATE_POOL, { pool: md5('pool7'), caller, autoCompound: true }),
+    run(pools.UPDATE_POOL, { pool: md5('pool7'), caller, autoCompound: true }),
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
     run(SIGN_IN, {

@@ -57,7 +57,6 @@ const ERRORS_OF_PAYMENT: DocumentedError[] = [
   'calls_unknown',
 ];
 
-/** What the contract calls each. */
 const FUNCTIONS = {
   join: 'join',
   contribute: 'contribute',

@@ -77,7 +77,6 @@ const UTC = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,3})?Z$';
 /** Seconds. */
 const [SHORTEST, LONGEST] = [3600, 366 * 86_400];
 
-/** What the members agree on, for good. */
 export class OpenCircleQuery {
   @ApiAmount('Contribution of each member in a round, from 1 to 2^128-1 smallest token units', {
     example: '25000000000000000000',

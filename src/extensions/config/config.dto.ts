@@ -5,6 +5,7 @@ import { POOL_CALLS, type PoolCall } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESSES = { type: String, isArray: true } as const;
+const CONTRACT = '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9';
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
@@ -76,13 +77,7 @@ export class ClientConfig {
   @ApiProperty({
     type: 'object',
     additionalProperties: { $ref: getSchemaPath(TokenInfo) },
-    example: {
-      '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': {
-        address: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
-        symbol: 'USDC',
-        decimals: 6,
-      },
-    },
+    example: { [CONTRACT]: { address: CONTRACT, symbol: 'USDC', decimals: 6 } },
     description: 'Token by contract address, once the indexer has read it',
   })
   contractTokens: Record<string, TokenInfo>;
@@ -96,7 +91,7 @@ export class ClientConfig {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string', pattern: AMOUNT },
-    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': '10000000' },
+    example: { [CONTRACT]: '10000000' },
     description: 'Different minimums, by contract address',
   })
   minimumDeposits: Record<string, string>;
@@ -105,7 +100,7 @@ export class ClientConfig {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string', enum: [...POOL_CALLS] } },
-    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': ['deposit', 'withdraw'] },
+    example: { [CONTRACT]: ['deposit', 'withdraw'] },
     description: 'Calls under `/pools/{id}/calls`, by contract address, once the indexer has read it',
   })
   contractCalls: Record<string, PoolCall[]>;

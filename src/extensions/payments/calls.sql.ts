@@ -22,7 +22,6 @@ import { ACCRUED, CLAIMABLE } from '#extensions/positions/positions.sql';
 
 /** A contract that is not one of the reference contracts, and a pool there. */
 export interface OwnContract {
-  /** What its adapter says. */
   calls: OwnCalls;
   poolsBy: PoolsBy;
   /** Of the pool. */
@@ -50,7 +49,6 @@ export interface PoolToCall extends ChainRow {
   holdsCircles: boolean;
 }
 
-/** The announced deposit that a call pays. */
 export interface DepositRow {
   /** Null if the pool has no such deposit. */
   account: string | null;
@@ -63,10 +61,8 @@ export interface PoolToPay extends PoolToCall, DepositRow {
   /** Of a contract with calls of its own; null: its calls are those of the reference contracts. */
   own: OwnContract | null;
   hasPosition: boolean;
-  /** What the caller has in the pool, and can claim. */
   balance: string;
   claimable: string;
-  /** Whether the caller's yield is paid in again. */
   compounding: boolean;
   /** Whether the ledger is at the head, also for this contract, and no payment of the caller's is on its way. */
   isCurrent: boolean;

@@ -1,6 +1,5 @@
 import {
   type Abi,
-  type AbiFunction,
   type AbiStateMutability,
   type Address,
   type ContractFunctionArgs,
@@ -11,7 +10,7 @@ import {
 } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
-import { type CallValues, encodeCall, readCall } from '#ledger/adapters/own-call';
+import { encodeCall, readCall } from '#ledger/adapters/own-call';
 import { NATIVE_COIN, type OwnCall } from '#ledger/adapters/pool-contract';
 import { savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import type { AuthenticatedUser } from '#features/access/current-user';
@@ -27,7 +26,6 @@ export interface EncodedCall {
   value?: bigint;
 }
 
-/** The call of the function with this name. */
 export function encode<const Of extends Abi, Name extends CallName & ContractFunctionName<Of>>(
   abi: Of,
   name: Name,
@@ -102,38 +100,23 @@ export function ownCall(
   const pool = poolAt(own, contract as Address, poolId);
   if (signature === undefined || pool === undefined) throw namedError('calls_unknown');
   const item = readCall(signature, contract);
-  const account = caller as Address;
-  return (amount) => ({
-    name: NAMES[call],
-    to: contract as Address,
-    data: dataOf(item, { pool, account, amount }),
-  });
-}
-
-/** @throws ApiError 400 for an amount that the function's parameter cannot hold */
-function dataOf(item: AbiFunction, values: CallValues): Hex {
-  try {
-    return encodeCall(item, values);
-  } catch (error) {
-    if (!(error instanceof IntegerOutOfRangeError)) throw error;
-    throw validationFailed({ field: 'amount', message: 'is more than the contract can take' });
-  }
+  return (amount) => {
+    try {
+      return {
+        name: NAMES[call],
+        to: contract as Address,
+        data: encodeCall(item, { pool, account: caller as Address, amount }),
+      };
+    } catch (error) {
+      if (!(error instanceof IntegerOutOfRangeError)) throw error;
+      throw validationFailed({ field: 'amount', message: 'is more than the contract can take' });
+    }
+  };
 }
 
 /** What the contract calls the pool; undefined if it does not know it yet, or is another pool. */
-function poolAt(
-  { poolsBy, owner, number, isInPlace }: OwnContract,
-  contract: Address,
-  poolId: string,
-): Hex | bigint | undefined {
-  switch (poolsBy) {
-    case 'account':
-      return isInPlace ? owner : undefined;
-    case 'contract':
-      return isInPlace ? contract : undefined;
-    case 'number':
-      return number === null ? undefined : BigInt(number);
-    case 'reference':
-      return bytes16(poolId);
-  }
+function poolAt({ poolsBy, owner, number, isInPlace }: OwnContract, contract: Address, poolId: string) {
+  if (poolsBy === 'reference') return bytes16(poolId);
+  if (poolsBy === 'number') return number === null ? undefined : BigInt(number);
+  return isInPlace ? { account: owner, contract }[poolsBy] : undefined;
 }

@@ -52,14 +52,16 @@ export class Refusals {
    */
   async refuse(from: string, calls: EncodedCall[], block: number, paid?: Paid): Promise<void> {
     if (!this.chain || performance.now() < this.restsUntil) return;
+    const { chain } = this;
     const deadline = AbortSignal.timeout(this.nodeMs);
+    const request: Request = (method, ...parameters) => chain.request(method, parameters, deadline);
     let refused: Refused | undefined;
     try {
-      if (!(await refusalOf(this.chain, from, calls, 'latest', deadline))) return;
-      const head = await this.chain.request('eth_blockNumber', [], deadline);
+      if (!(await refusalOf(request, from, calls, 'latest'))) return;
+      const head = await request('eth_blockNumber');
       if (!(Number(head) >= block)) return;
-      if (paid && !(await has(this.chain, from, paid, head, deadline))) return;
-      refused = await refusalOf(this.chain, from, calls, head, deadline);
+      if (paid && !(await has(request, from, paid, head))) return;
+      refused = await refusalOf(request, from, calls, head);
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof CallReverted)) throw error;
       if (deadline.aborted) this.restsUntil = performance.now() + REST_MS;
@@ -76,21 +78,25 @@ export interface Paid {
   amount: bigint;
 }
 
+type Request = (method: string, ...parameters: unknown[]) => Promise<unknown>;
+
 /** @throws CallReverted if the token has no balances */
 async function has(
-  chain: ChainRpc,
+  request: Request,
   wallet: string,
   { token, amount }: Paid,
   block: unknown,
-  deadline: AbortSignal,
 ): Promise<boolean> {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [wallet as Address] });
   const balance =
     token === NATIVE_COIN
-      ? await chain.request('eth_getBalance', [wallet, block], deadline)
-      : await chain.request('eth_call', [{ to: token, data }, block], deadline);
+      ? await request('eth_getBalance', wallet, block)
+      : await request('eth_call', { to: token, data }, block);
   return typeof balance === 'string' && /^0x[0-9a-f]+$/i.test(balance) && BigInt(balance) >= amount;
 }
+
+/** What `eth_simulateV1` reports of a call. */
+type Simulated = { status?: string; returnData?: unknown; error?: { data?: unknown } } | null;
 
 interface Refused {
   call: EncodedCall;
@@ -100,37 +106,27 @@ interface Refused {
 
 /** @returns which call is refused, and why; undefined if none is @throws ChainUnavailable or CallReverted if the node cannot tell */
 async function refusalOf(
-  chain: ChainRpc,
+  request: Request,
   from: string,
   calls: EncodedCall[],
   block: unknown,
-  deadline: AbortSignal,
 ): Promise<Refused | undefined> {
   const sent = calls.map(({ to, data, value }) => ({ from, to, data, value: value && numberToHex(value) }));
   // Every node has eth_call, but only for a call that needs none before it.
   if (calls.length > 1) {
-    const simulated = await chain.request(
-      'eth_simulateV1',
-      [{ blockStateCalls: [{ calls: sent }] }, block],
-      deadline,
-    );
-    const results = (simulated as Partial<Simulated>[] | null)?.[0]?.calls;
+    const simulated = await request('eth_simulateV1', { blockStateCalls: [{ calls: sent }] }, block);
+    const results = (simulated as { calls?: Simulated[] }[] | null)?.[0]?.calls;
     const at = Array.isArray(results) ? results.findIndex((result) => result?.status === '0x0') : -1;
     const refused = results?.[at];
     return refused ? { call: calls[at], data: refused.error?.data ?? refused.returnData } : undefined;
   }
   try {
-    await chain.request('eth_call', [sent[0], block], deadline);
+    await request('eth_call', sent[0], block);
     return undefined;
   } catch (error) {
     if (error instanceof CallReverted) return { call: calls[0], data: error.data };
     throw error;
   }
-}
-
-/** What `eth_simulateV1` says of a block. */
-interface Simulated {
-  calls: ({ status?: string; returnData?: unknown; error?: { data?: unknown } } | null)[];
 }
 
 /** The text of a revert, or its error. */

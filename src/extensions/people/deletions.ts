@@ -54,7 +54,6 @@ export class Deletions implements OnApplicationBootstrap, BeforeApplicationShutd
     await this.loop.stop();
   }
 
-  /** Looks now. */
   hurry(): void {
     this.loop.hurry();
   }

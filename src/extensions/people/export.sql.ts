@@ -1,5 +1,5 @@
 import { type TypedStatement, statement } from '#platform/postgres/statement';
-import { settingsOf } from '#features/pools/pool-settings.sql';
+import { settingsOf } from '#features/pools/pools.sql';
 
 interface PageQuery {
   /** The user's id, or the address, as `by` says. */

@@ -15,7 +15,6 @@ import { DeletedAccount, EXPORT_CURSOR, ExportQuery, ExportedRow } from './peopl
 /** The signature of the sign-in confirms what is done so soon after it. A token that somebody found is older. */
 const FRESH_SECONDS = 600;
 
-/** What people may ask about their own data. */
 @Controller('users')
 @ApiTags('Users')
 export class PeopleController {

@@ -5,7 +5,6 @@ import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { atMostEvery } from '#platform/timing/at-most-every';
 
-/** How often the database is asked, at most. */
 const EVERY_MS = 10_000;
 
 /** Each is one row of an index, however many there are. */
@@ -18,7 +17,6 @@ export const UNFINISHED = statement<object, { deletion: number; operation: numbe
        SELECT min(begun_at) FROM operator_records WHERE ended_at IS NULL)), 0)::float8 AS operation`,
 );
 
-/** What was begun and has not ended, for alerts. */
 @Injectable()
 export class Unfinished {
   constructor(

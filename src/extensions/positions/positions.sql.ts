@@ -59,7 +59,6 @@ export const POOL_POSITION = statement<{ pool: string; caller: string }, Readabl
   { onStandby: true, chargedTo: 'caller' },
 );
 
-/** Newest pool first. */
 export const LIST_POSITIONS = statement<
   { caller: string; limit: number; offset: number },
   { total: number; data: string }

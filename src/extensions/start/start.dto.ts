@@ -14,7 +14,6 @@ interface FirstPage<T> {
   pagination: Pagination;
 }
 
-/** The class of a first page of items. */
 function firstPageOf<T>(item: Type<T>): Type<FirstPage<T>> {
   class OfItems implements FirstPage<T> {
     @ApiProperty({ type: [item] }) data: T[];

@@ -8,13 +8,11 @@ import { LIST_POSITIONS } from '#extensions/positions/positions.sql';
 import { LIST_TRANSACTIONS } from '#features/transactions/transactions.sql';
 import { PROFILE } from '#features/auth/users.sql';
 
-/** Items of each list. */
 export const LIMITS = { pools: 50, positions: 100, transactions: 8, entries: 5, winners: 3 } as const;
 export type StartList = keyof typeof LIMITS;
 
 const page = (list: StartList): { limit: number; offset: number } => ({ limit: LIMITS[list], offset: 0 });
 
-/** The first page of each list as its own statement reads it. */
 const LISTS: Record<StartList, string> = {
   pools: partOf(LIST_POOLS, { ...page('pools'), type: null }),
   positions: partOf(LIST_POSITIONS, page('positions')),

@@ -10,7 +10,6 @@ const MAX_KNOWN = 10_000;
 /** In characters. Tokens of this service have about 350. */
 const MAX_HEADER_LENGTH = 1024;
 
-/** The session of a verified token. */
 export interface Known {
   session: Session;
   /** The feed's term in which the database confirmed the session. */
@@ -69,7 +68,6 @@ export class Sessions {
     return known && known.session.exp > Date.now() / 1000 ? known : undefined;
   }
 
-  /** Whether the session is known to be live without a query. */
   isProven({ checkedIn }: Known): boolean {
     return checkedIn === this.feed.term && this.feed.fresh;
   }

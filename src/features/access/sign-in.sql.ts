@@ -2,22 +2,8 @@ import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 
-/** The user of a sign-in, as the answer has it. */
-export interface SignedInUser {
-  id: string;
-  /** Lower-cased. */
-  address: string;
-  /** ISO 8601. */
-  createdAt: string;
-}
-
-interface NewNonces {
-  nonces: string[];
-  /** Null: any wallet may use the nonce. */
-  addresses: (string | null)[];
-}
-
-export const ISSUE_NONCES = statement<NewNonces, never>(
+/** Without an address any wallet may use the nonce. */
+export const ISSUE_NONCES = statement<{ nonces: string[]; addresses: (string | null)[] }, never>(
   'issue_nonces',
   { nonces: 'text[]', addresses: 'text[]' },
   `
@@ -35,9 +21,15 @@ export const FIND_NONCE = statement<{ nonce: string; address: string }, { found:
     WHERE nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)`,
 );
 
-/** Of nonces that nobody used. */
 export const REMOVE_EXPIRED_NONCES = removeExpired('nonces', 'expires_at', 'now()');
 
+interface SignedIn {
+  id: string;
+  address: string;
+  createdAt: string;
+  signIn: string;
+  generation: number;
+}
 interface SignIns {
   nonces: string[];
   addresses: string[];
@@ -50,7 +42,7 @@ interface SignIns {
  * in other statements, exactly one deletes the nonce; all lock nonces in their order. The update on conflict changes
  * nothing; it only makes RETURNING return a user that another statement has just added.
  */
-export const SIGN_IN = statement<SignIns, SignedInUser & { signIn: string; generation: number }>(
+export const SIGN_IN = statement<SignIns, SignedIn>(
   'sign_in',
   { nonces: 'text[]', addresses: 'text[]', newIds: 'uuid[]' },
   `

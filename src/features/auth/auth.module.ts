@@ -7,7 +7,6 @@ import { AuthController, UserSessionsController, UsersController } from './auth.
 import { AuthService } from './auth.service';
 import { ContractWallets } from './wallet-signature';
 
-/** Signing in and out. */
 @Module({
   imports: [AccessModule, AnalyticsModule, PoolsModule],
   controllers: [AuthController, UserSessionsController, UsersController],

@@ -31,7 +31,6 @@ export class HealthController {
     private readonly schema: SchemaWatch,
   ) {}
 
-  /** 200 as long as the process serves; the body tells the truth about what it depends on. */
   @Get()
   @ApiOperation({
     summary: 'Get service health',
@@ -54,7 +53,6 @@ export class HealthController {
     return { status: 'alive' };
   }
 
-  /** Whether requests should be sent here: not without the database, on a schema of another version, or while draining. */
   @Get('ready')
   @ApiOperation({
     summary: 'Check readiness',
@@ -80,7 +78,6 @@ export class HealthController {
   }
 }
 
-/** Terminus's result in the form of the service's errors. */
 const notReady = ({ error = {} }: HealthCheckResult): ApiError =>
   new ApiError(503, 'Service unavailable', {
     details: Object.entries(error).map(([field, indicator]) => ({

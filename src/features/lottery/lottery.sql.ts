@@ -67,7 +67,6 @@ export const LIST_WINNERS = statement<
   { onStandby: true },
 );
 
-/** Like LIST_WINNERS, but after a draw. */
 export const LIST_WINNERS_AFTER = statement<
   { limit: number; drawnAtMs: number; drawId: number; contract: string },
   CursorPageRow

@@ -42,7 +42,6 @@ export class MetricsController {
     return register.metrics();
   });
 
-  /** In the Prometheus text format; open unless METRICS_TOKEN is set, which production needs. */
   @Get()
   @Header('content-type', register.contentType)
   @ApiOperation({

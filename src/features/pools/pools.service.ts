@@ -44,8 +44,8 @@ import {
   type NewPools,
   POOL_DETAIL,
   POOL_YIELD,
+  UPDATE_POOL,
 } from './pools.sql';
-import { UPDATE_POOL } from './pool-settings.sql';
 import { CANCEL_POOL } from './unpaid.sql';
 
 const MAX_MEMBERS = 100;

@@ -3,8 +3,8 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { aprBps, shareYield, totalYield } from '#ledger/chain/chain.sql';
-import { settingsOf } from './pool-settings.sql';
+import { aprBps, isCompounding, shareYield, totalYield } from '#ledger/chain/chain.sql';
+import type { UpdatePoolRequest } from './pools.dto';
 import { submitted } from './unpaid.sql';
 
 /**
@@ -18,6 +18,18 @@ const newestTransactions = (pool: string, limit: number): string => `
      (type) =>
        `(SELECT * FROM transactions WHERE pool_id = ${pool} AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
    ).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${limit}) t)`;
+
+/** The settings that a pool's owner may change, with the types of their columns, which are never null. */
+const SETTINGS = { autoCompound: 'boolean' } as const satisfies Record<keyof UpdatePoolRequest, string>;
+const columnOf = (field: string): string =>
+  field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const forEach = (text: (field: string, column: string) => string): string =>
+  Object.keys(SETTINGS)
+    .map((field) => text(field, columnOf(field)))
+    .join(', ');
+
+/** SQL: the settings of the pool `p`, or of a cancelled one, as fields of its JSON. */
+export const settingsOf = (p: string): string => forEach((field, column) => `'${field}', ${p}.${column}`);
 
 const POOL_FIELDS = `
   'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
@@ -227,6 +239,30 @@ export const FIRST_ANSWER = statement<
      EXISTS (SELECT FROM cancelled_pools c WHERE c.id = (response::json ->> 'id')::uuid) AS "isCancelled"
    FROM idempotency_keys WHERE user_id = :user AND key = :key AND created_at >= now() - interval '24 hours'`,
   { chargedTo: 'user' },
+);
+
+const COLUMNS = forEach((_, column) => column);
+const WANTED = forEach((field, column) => `coalesce(:${field}, ${column})`);
+
+/**
+ * Sets what the owner wants, and reads what the owner's wallet has set on the chain. Nothing is written if it is so already.
+ * Data is null for anyone else. No row: the pool does not exist.
+ */
+export const UPDATE_POOL = statement<{ pool: string; caller: string } & UpdatePoolRequest, ReadableRow>(
+  'update_pool',
+  { pool: 'uuid', caller: 'text', ...SETTINGS },
+  `
+    WITH changed AS (
+      UPDATE pools SET (${COLUMNS}) = ROW(${WANTED}), last_update = now()
+      WHERE id = :pool AND ROW(${COLUMNS}) <> ROW(${WANTED})
+        AND EXISTS (SELECT FROM pool_members m WHERE m.pool_id = :pool AND m.address = :caller AND m.role = 'OWNER')
+    )
+    SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id,
+      ${forEach((field, column) => `'${field}', coalesce(:${field}, p.${column})`)},
+      'compounding', ${isCompounding('p.id', ':caller')})::text END AS data
+    FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :caller AND m.role = 'OWNER'
+    WHERE p.id = :pool`,
+  { chargedTo: 'caller' },
 );
 
 /**

@@ -95,10 +95,14 @@ export class TransactionDetail extends TransactionItem {
   final: boolean;
 }
 
+const HASH = {
+  pattern: TX_HASH.source,
+  example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+};
+
 export class SentRequest {
   @ApiProperty({
-    pattern: TX_HASH.source,
-    example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+    ...HASH,
     description: 'Hash that the wallet returned for the payment of the deposit',
   })
   @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
@@ -107,8 +111,7 @@ export class SentRequest {
 
 export class TakeBackQuery {
   @ApiPropertyOptional({
-    pattern: TX_HASH.source,
-    example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+    ...HASH,
     description: 'Clears this hash only; one submitted in the meantime stays',
   })
   @IsOptional()

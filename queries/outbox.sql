@@ -100,9 +100,9 @@ WITH turn AS MATERIALIZED (
 SELECT (SELECT count(*)::int FROM removed) AS removed, (SELECT xid::text FROM last) AS reached;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 name text, $2 most integer
+-- $1 name text
 PREPARE set_aside_events_asked_again AS
-SELECT event FROM outbox_set_aside WHERE consumer = ($1::text) AND again ORDER BY event_id LIMIT ($2::integer);
+SELECT event FROM outbox_set_aside WHERE consumer = ($1::text) AND again ORDER BY event_id LIMIT 100;
 
 -- src/ledger/outbox/outbox.sql.ts
 -- $1 xid text, $2 position bigint, $3 item integer, $4 failures integer, $5 seconds float8, $6 wait float8, $7 name text, $8 holder uuid, $9 id text, $10 event text, $11 error text

@@ -34,7 +34,7 @@ SELECT id, webhook_id AS webhook, attempts AS attempt, url, secrets, topic, even
 UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, 'challenge', '', now(), NULL FROM asked WHERE is_challenged;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 lanes text[], $2 full text[], $3 most integer
+-- $1 lanes text[], $2 full text[]
 PREPARE due_webhooks AS
 SELECT *, date_part('epoch', now()) AS now FROM (
   SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
@@ -42,7 +42,7 @@ SELECT *, date_part('epoch', now()) AS now FROM (
       SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
       FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
         AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && ($2::text[])
-      ORDER BY due_at, id LIMIT ($3::integer)) w
+      ORDER BY due_at, id LIMIT 5000) w
   ) seen ORDER BY lane, owner, host, due_at, id
 ) first ORDER BY since, id;
 

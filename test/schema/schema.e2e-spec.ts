@@ -499,7 +499,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(outbox.HOLD_CONSUMER, { name: 'reader', holder: uuidv7() }),
     run(outbox.MOVE_CONSUMER, held),
     run(outbox.SET_ASIDE, { ...held, id: 'x', event: '{}', error: 'x' }),
-    run(outbox.ASKED_AGAIN, { name: 'reader', most: 20 }),
+    run(outbox.ASKED_AGAIN, { name: 'reader' }),
     run(outbox.TRIED_AGAIN, { name: 'reader', id: '7', error: null }),
     run(outbox.TRIED_AGAIN, { name: 'reader', id: '7', error: 'x' }),
     run(outbox.REMOVE_OLD_SET_ASIDE, { after: null, batch: 20 }),
@@ -552,7 +552,6 @@ describe('a hot statement reads few rows, by index', () => {
     run(deliveries.DUE_WEBHOOKS, {
       lanes: ['quick', 'challenge', 'slow'],
       full: ['slow host other.example', 'quick user other'],
-      most: 100,
     }),
     run(deliveries.CLAIM_DELIVERIES, {
       webhooks: [md5('webhook7'), md5('webhook20'), md5('webhook30004')],

@@ -287,8 +287,8 @@ it('due webhooks are the first of each user at each host with free slots, withou
   await app.sql(`UPDATE webhooks SET status = 'DISABLED' WHERE slot = 7`);
   await app.sql(`INSERT INTO webhook_deliveries (webhook_id, event_id, topic, next_attempt_at)
     SELECT id, 'x', 'test', now() - make_interval(secs => slot) FROM webhooks`);
-  const read = async (full: string[], most = 100): Promise<unknown[]> => {
-    const due = await database.readAll(DUE_WEBHOOKS, { lanes: ['quick', 'slow'], full, most });
+  const read = async (full: string[]): Promise<unknown[]> => {
+    const due = await database.readAll(DUE_WEBHOOKS, { lanes: ['quick', 'slow'], full });
     return app.sql(
       `SELECT host, slot, count(*)::int AS n FROM webhooks WHERE id = ANY($1) GROUP BY 1, 2 ORDER BY 2`,
       [due.map(({ id }) => id)],
@@ -305,7 +305,6 @@ it('due webhooks are the first of each user at each host with free slots, withou
     { ...first, n: 3 },
     { ...other, n: 3 },
   ]);
-  expect(await read([], 4)).toEqual([other]);
 });
 
 it('an event that cannot be stored is set aside, and those before and after it come', async () => {

@@ -50,11 +50,11 @@ export interface DueWebhook extends Waiting {
 
 /**
  * The due webhooks of these lanes, longest waiting first: the first of each user at each host, without those that can get
- * no slot now (see `Slots.full`). Looks at no more than `most` of each lane.
+ * no slot now (see `Slots.full`). Looks at no more than 5,000 of each lane.
  */
-export const DUE_WEBHOOKS = statement<{ lanes: Lane[]; full: string[]; most: number }, DueWebhook>(
+export const DUE_WEBHOOKS = statement<{ lanes: Lane[]; full: string[] }, DueWebhook>(
   'due_webhooks',
-  { lanes: 'text[]', full: 'text[]', most: 'integer' },
+  { lanes: 'text[]', full: 'text[]' },
   `
     SELECT *, date_part('epoch', now()) AS now FROM (
       SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
@@ -62,7 +62,7 @@ export const DUE_WEBHOOKS = statement<{ lanes: Lane[]; full: string[]; most: num
           SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
           FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
             AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && :full
-          ORDER BY due_at, id LIMIT :most) w
+          ORDER BY due_at, id LIMIT 5000) w
       ) seen ORDER BY lane, owner, host, due_at, id
     ) first ORDER BY since, id`,
 );

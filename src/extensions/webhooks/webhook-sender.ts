@@ -18,8 +18,6 @@ import {
 } from './deliveries.sql';
 import { NOTICES } from './webhooks.dto';
 
-/** Webhooks of a lane that a look reads. */
-const LOOKED_AT = 5000;
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
 /** Time that running requests get at shutdown. */
@@ -63,7 +61,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const full = this.slots.full();
     const lanes = LANES.filter((lane) => !full.includes(lane));
     if (lanes.length === 0) return;
-    const due = await this.database.readAll(DUE_WEBHOOKS, { lanes, full, most: LOOKED_AT });
+    const due = await this.database.readAll(DUE_WEBHOOKS, { lanes, full });
     const turns = this.slots.share(due);
     const took = performance.now() - began;
     if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);

@@ -35,8 +35,6 @@ const LONGEST_WAIT_MS = 300_000;
  * be stored, so neither does the time begin nor can it end.
  */
 export const SetAsideRule = { tries: 6, unavailableSeconds: 600 } as const;
-/** Events handled again between two looks at what is new. */
-const AGAIN = 100;
 
 /** Metrics of the consumers of this process. */
 @Injectable()
@@ -198,7 +196,7 @@ export class Delivery {
   /** Handles events that were set aside and that an operator wants handled again, each alone, before what is new. */
   private async handleAgain(): Promise<boolean> {
     const name = this.handler.consumer;
-    for (const { event } of await this.database.readAll(ASKED_AGAIN, { name, most: AGAIN })) {
+    for (const { event } of await this.database.readAll(ASKED_AGAIN, { name })) {
       if (!(await this.mayGoOn())) break;
       const failure = await this.failureOf([event]);
       if (failure) this.reportSetAside(event, failure.cause);

@@ -158,10 +158,10 @@ export const SET_ASIDE = statement<Move & { id: string; event: string; error: st
 );
 
 /** Some events that an operator has asked a consumer to handle again, oldest first. */
-export const ASKED_AGAIN = statement<{ name: string; most: number }, { event: LedgerEvent }>(
+export const ASKED_AGAIN = statement<{ name: string }, { event: LedgerEvent }>(
   'set_aside_events_asked_again',
-  { name: 'text', most: 'integer' },
-  `SELECT event FROM outbox_set_aside WHERE consumer = :name AND again ORDER BY event_id LIMIT :most`,
+  { name: 'text' },
+  'SELECT event FROM outbox_set_aside WHERE consumer = :name AND again ORDER BY event_id LIMIT 100',
 );
 
 /** Stores what became of an event that was tried again: it goes if it worked. */

@@ -100,11 +100,7 @@ export class OpenCircleQuery {
   @Max(LONGEST)
   period: number;
 
-  @ApiProperty({
-    pattern: UTC,
-    example: '2026-12-21T05:00:00Z',
-    description: 'Deadline for joining, at most a year from now',
-  })
+  @ApiProperty({ pattern: UTC, example: '2026-12-21T05:00:00Z', description: 'Deadline, within a year' })
   @Matches(new RegExp(UTC), { message: 'must be a time in UTC, as 2026-12-21T05:00:00Z' })
   joinBy: string;
 

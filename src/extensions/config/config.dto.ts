@@ -68,11 +68,7 @@ export class ClientConfig {
   @ApiInteger('Chain id; null until the indexer has read it', { nullable: true }) chainId: number | null;
   @ApiProperty({ type: ChainInfo, nullable: true, description: 'For wallets (EIP-3085); null as `chainId`' })
   chain: ChainInfo | null;
-  @ApiProperty({
-    type: TokenInfo,
-    nullable: true,
-    description: 'Token of the first contract; null as `chainId`',
-  })
+  @ApiProperty({ type: TokenInfo, nullable: true, description: 'Token in which sums are; null as `chainId`' })
   token: TokenInfo | null;
   @ApiProperty({
     type: 'object',

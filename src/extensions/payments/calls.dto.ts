@@ -32,8 +32,7 @@ export class DepositCallsQuery {
   @ApiPropertyOptional({
     pattern: AMOUNT,
     example: '25000000000000000000',
-    description:
-      'From 1 to 2^256-1 smallest token units; optional with `transaction`, whose amount it must equal',
+    description: 'From 1 to 2^256-1; optional with `transaction`, whose amount it must equal',
   })
   @IsOptional()
   @IsPositiveAmount()
@@ -52,11 +51,7 @@ export class WithdrawCallsQuery {
 }
 
 export class CompoundingCallsQuery {
-  @ApiProperty({
-    enum: ['true', 'false'],
-    example: 'true',
-    description: 'Whether yield compounds from now on',
-  })
+  @ApiProperty({ enum: ['true', 'false'], example: 'true', description: 'Whether yield compounds' })
   @IsIn(['true', 'false'])
   enabled: 'true' | 'false';
 }
@@ -79,10 +74,7 @@ export class DrawCallsQuery {
   @Max(Number.MAX_SAFE_INTEGER)
   drawId: number;
 
-  @ApiPropertyOptional({
-    pattern: ADDRESS.source,
-    description: 'Lottery contract of the draw; the newest by default',
-  })
+  @ApiPropertyOptional({ pattern: ADDRESS.source, description: 'Lottery contract; the newest by default' })
   @IsOptional()
   @Matches(ADDRESS, { message: 'must be a contract address' })
   contract?: string;
@@ -99,9 +91,6 @@ export class ContractCall {
 }
 
 export class ContractCalls {
-  @ApiProperty({
-    type: [ContractCall],
-    description: 'Calls in the order to send; wait for the receipt of each',
-  })
+  @ApiProperty({ type: [ContractCall], description: 'In the order to send; wait for each receipt' })
   calls: ContractCall[];
 }

@@ -35,24 +35,14 @@ export class StartPage {
   @ApiProperty(list('positions', '/users/me/positions', PositionItem)) positions: FirstPage<PositionItem>;
   @ApiProperty(list('transactions', '/transactions', TransactionItem))
   transactions: FirstPage<TransactionItem>;
-  @ApiProperty({
-    type: CurrentDraw,
-    nullable: true,
-    description: 'As `GET /lottery/current`; null if no draw is open',
-  })
+  @ApiProperty({ type: CurrentDraw, nullable: true, description: 'As `GET /lottery/current`, or null' })
   draw: CurrentDraw | null;
   @ApiProperty(list('entries', '/lottery/me', DrawEntry)) entries: FirstPage<DrawEntry>;
   @ApiProperty(list('winners', '/lottery/winners', Winner)) winners: FirstPage<Winner>;
-  @ApiProperty({
-    type: [String],
-    example: [],
-    description:
-      'Contracts not known to have the first token: their amounts are in `analytics.otherTokens`, or in no sum while their token is unknown',
-  })
+  @ApiProperty({ type: [String], example: [], description: 'Contracts not known to have the first token' })
   otherContracts: string[];
   @ApiProperty({
-    description:
-      '`Last-Event-ID` with which `GET /events` continues after this response. It can be longer than the id of an event',
+    description: '`Last-Event-ID` with which `GET /events` continues after this response',
     example: '0000000003e9-000000000011-0001',
   })
   cursor: string;

@@ -44,10 +44,7 @@ export class ListTransactionsQuery {
   @IsIn(TRANSACTION_STATUSES)
   status?: TransactionStatus;
 
-  @ApiPropertyOptional({
-    format: 'date-time',
-    description: 'Created at this time or later; a date means its start in UTC',
-  })
+  @ApiPropertyOptional({ format: 'date-time', description: 'Created at this time, or day in UTC, or later' })
   @IsOptional()
   @IsTime()
   from?: string;
@@ -71,11 +68,7 @@ export class TransactionItem {
   @ApiId() poolId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
   @ApiAmount() amount: string;
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    description: 'Hash on the chain; null while the deposit is pending',
-  })
+  @ApiProperty({ type: String, nullable: true, description: 'Hash on the chain; null while pending' })
   txHash: string | null;
   @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
@@ -101,19 +94,13 @@ const HASH = {
 };
 
 export class SentRequest {
-  @ApiProperty({
-    ...HASH,
-    description: 'Hash that the wallet returned for the payment of the deposit',
-  })
+  @ApiProperty({ ...HASH, description: 'Hash of the payment, as the wallet returned it' })
   @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
   hash: string;
 }
 
 export class TakeBackQuery {
-  @ApiPropertyOptional({
-    ...HASH,
-    description: 'Clears this hash only; one submitted in the meantime stays',
-  })
+  @ApiPropertyOptional({ ...HASH, description: 'Clears this hash only, not one submitted in the meantime' })
   @IsOptional()
   @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
   hash?: string;

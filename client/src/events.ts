@@ -27,7 +27,7 @@ export interface EventsOptions<Name extends Topic = Topic> {
   topics?: readonly Name[];
   /** Id of the last event that was seen in an earlier run, to continue after it. */
   lastEventId?: string;
-  /** Called each time a connection is established. */
+  /** Called each time a stream has begun: no event after this is missed. */
   onConnected?: () => void;
   /** Called each time a connection is lost or fails; the client then tries again. */
   onDisconnected?: (error: unknown) => void;
@@ -77,7 +77,12 @@ export async function* followEvents<Name extends Topic>(
         SILENCE_MS,
       );
     };
-    const onId = (id: string): void => void (last = idHere = id);
+    const onId = (id: string): void => {
+      const isFirst = idHere === null;
+      last = idHere = id;
+      // Only now can the stream be continued without a gap.
+      if (isFirst) guarded(onConnected)();
+    };
     const onRetry = (ms: number): void => void (leastWaitMs = ms);
     try {
       onChunk();
@@ -89,7 +94,6 @@ export async function* followEvents<Name extends Topic>(
       if (!response.body) throw new NoAnswerError('an empty stream', response.status);
       isConnected = true;
       attempt = 0;
-      guarded(onConnected)();
       for await (const { event, data } of parseEvents(response.body, { onChunk, onId, onRetry })) {
         // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;

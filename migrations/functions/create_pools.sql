@@ -1,6 +1,6 @@
 -- POST /pools inserts into the view new_pools: one row of pools with their members and pending deposits. Element n of
--- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
--- their events are written here in one statement, which costs less than the triggers of other writers.
+-- each array is of pool n; `members` holds arrays as text. One statement keeps their totals and writes their events, which
+-- costs less than the triggers of other writers.
 
 -- Makes these the pools of those of their contracts that are one pool and have none.
 CREATE OR REPLACE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql

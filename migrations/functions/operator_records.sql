@@ -1,6 +1,4 @@
--- Keeps the records of what operators did.
-
--- Whoever may write a record can neither change one nor take it away, and signs it with the role that connected.
+-- Roles that may write a record can neither change one nor take it away, and sign it with the role that connected.
 CREATE OR REPLACE FUNCTION keep_operator_records() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN

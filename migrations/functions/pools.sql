@@ -1,7 +1,5 @@
--- Totals that follow from pools. The columns that must have their defaults are those that refusals.sql
--- refuses to all but triggers; test/schema/schema.e2e-spec.ts holds the two lists together.
-
--- For each row, because only the API creates many pools, through create_pools.
+-- For each row, because only the API creates many pools, through create_pools. The columns that must have their defaults
+-- are those that refusals.sql refuses to all but triggers; test/schema/schema.e2e-spec.ts holds the two lists together.
 CREATE OR REPLACE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

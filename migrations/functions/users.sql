@@ -1,7 +1,4 @@
--- Ends sessions, when a user changes.
-
--- Any change to a user, even by an operator, ends the user's sessions. Truncating users is refused because of the
--- pools.
+-- Any change of a user's sessions or id, even by an operator, ends the sessions at once.
 CREATE OR REPLACE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -81,7 +81,7 @@ describe('a contract that catches up', () => {
       },
     } as unknown as RpcEndpoints;
     const settings = { QUARANTINE_AFTER: QUARANTINE_S } as IndexerSettings;
-    const telemetry = { took: () => undefined, watchContracts: () => undefined } as never;
+    const telemetry = { took: () => undefined } as never;
     contracts = new Contracts(
       endpoints,
       new SequenceCheck(endpoints.contracts, new StartBlocks(START)),

@@ -3,8 +3,7 @@ import type { IndexerSettings } from '#settings/indexer.settings';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import { NodeBehind } from '#indexer/reading/block-batch';
-import { chainIdOf } from '#indexer/reading/raw-chain';
-import type { Source } from '#indexer/reading/source';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { RpcEndpoints } from './rpc-endpoints';
 
 /** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
@@ -18,11 +17,11 @@ export class WrongChain extends Error {}
 export async function openCursor(
   client: Client,
   writer: EventWriter,
-  { rpc }: Source,
+  { identity }: WatchedEndpoint,
   endpoints: Pick<RpcEndpoints, 'blocks'>,
   { CHAIN_ID, START_BLOCK, POOL_CONTRACTS }: IndexerSettings,
 ): Promise<ChainCursor> {
-  const chainId = chainIdOf(await rpc.call('eth_chainId'));
+  const { chainId } = identity!;
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
   const first = Math.max(START_BLOCK.first([...POOL_CONTRACTS.values()].flat()) - 1, 0);

@@ -74,7 +74,7 @@ export class RpcEndpoints {
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;
-    telemetry.watchEndpoints(() => this.all);
+    telemetry.endpoints = () => this.all;
   }
 
   /**

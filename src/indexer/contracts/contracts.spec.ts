@@ -31,7 +31,7 @@ it.each([
       { contracts, absolve: nothing, failed: nothing } as unknown as RpcEndpoints,
       sequence,
       { QUARANTINE_AFTER: 0 } as IndexerSettings,
-      { watchContracts: nothing } as unknown as IndexerTelemetry,
+      {} as IndexerTelemetry,
       {} as BlockProof,
     );
     const ledger = {

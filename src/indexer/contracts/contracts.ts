@@ -77,7 +77,7 @@ export class Contracts {
     readonly proofs: BlockProof,
   ) {
     // Only the leader knows.
-    telemetry.watchContracts(() => (telemetry.role === 'leading' ? this.standings : []));
+    telemetry.contracts = () => (telemetry.role === 'leading' ? this.standings : []);
     this.following = endpoints.contracts;
     this.patience = new Patience(QUARANTINE_AFTER * 1000);
   }

@@ -37,6 +37,7 @@ const FAILURES_TO_LEAVE = 4;
 @Injectable()
 export class Follower {
   private readonly logger = new Logger(Follower.name);
+  private writer: EventWriter;
   private reader: WatchedEndpoint;
   private signal: AbortSignal;
   private failures = 0;
@@ -62,7 +63,7 @@ export class Follower {
 
   /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
   async lead(lead: Lead, signal: AbortSignal): Promise<void> {
-    const { writer } = lead;
+    this.writer = lead.writer;
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
@@ -73,26 +74,26 @@ export class Follower {
       try {
         await requireFit();
         cursor ??= await this.open(lead);
-        if (trouble) cursor = await this.recover(lead, cursor, trouble);
+        if (trouble) cursor = await this.recover(cursor, trouble);
         trouble = undefined;
-        cursor = await this.step(lead, cursor);
+        cursor = await this.step(cursor);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
-          await this.halt(writer, cursor!, error);
+          await this.halt(cursor!, error);
           continue;
         }
         if (!mayPass(error)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
         trouble = error;
         this.ahead.failed(error);
-        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, cursor, error);
+        if (!(error instanceof ForkDetected) || repeated) await this.wait(cursor, error);
       }
     }
   }
 
   private async open(lead: Lead): Promise<ChainCursor> {
-    const { writer } = lead;
+    const { writer } = this;
     this.ahead.clear();
     const known = await writer.knownChain();
     this.reader = await this.endpoints.identify(known);
@@ -106,46 +107,44 @@ export class Follower {
   }
 
   /** Applies the next batch, if there is one. */
-  private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
-    const { writer } = lead;
+  private async step(cursor: ChainCursor): Promise<ChainCursor> {
     await this.contracts.bar(cursor, this.reader, this.preflight.barred);
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
-    const hasJoined = await this.beating(writer, cursor, this.contracts.turn(cursor, best));
+    const hasJoined = await this.beating(cursor, this.contracts.turn(cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
     if (hasJoined) this.ahead.clear();
-    if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
+    if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(cursor, heads);
     const next = this.ahead.take(cursor, upTo, this.contracts.following);
-    const given = await this.beating(writer, cursor, next);
+    const given = await this.beating(cursor, next);
     this.reader = given.reader;
-    const reading = await this.beating(writer, cursor, this.contracts.proofs.prove(given));
+    const reading = await this.beating(cursor, this.contracts.proofs.prove(given));
     const { batch, proven } = await this.contracts.accept(reading);
     this.contracts.areSound();
     // Read the next batch while this one is written.
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const { marks, proven: byReceipts } = reading;
-    const moved = await this.apply(writer, cursor, batch, { proven, byReceipts, progressed: true, marks });
+    const moved = await this.apply(cursor, batch, { proven, byReceipts, progressed: true, marks });
     this.contracts.sequence.advance(batch, proven);
     return moved;
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
-  private async rest(writer: EventWriter, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
+  private async rest(cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
     const { head, best, highest, marks } = heads;
-    await this.recovery.requireSameBranch(writer, cursor, head);
+    await this.recovery.requireSameBranch(this.writer, cursor, head);
     const atHead =
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
-    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead, marks });
+    const moved = await this.apply(cursor, nothing, { progressed: atHead, marks });
     const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.contracts.underWay]);
-    await this.beating(writer, moved, wait);
+    await this.beating(moved, wait);
     return moved;
   }
 
   private async apply(
-    writer: EventWriter,
     cursor: ChainCursor,
     batch: BlockBatch,
     outcome: Omit<Standing, 'state' | 'head'>,
@@ -154,7 +153,7 @@ export class Follower {
     // A cursor that stands for no contract says nothing of the ledger.
     if (this.contracts.following.length === 0) this.sync.doubt();
     const standing = { ...outcome, state: this.sync.state, head: this.sync.best };
-    const { cursor: moved, anomalies, expired, setAside } = await writer.apply(cursor, batch, standing);
+    const { cursor: moved, anomalies, expired, setAside } = await this.writer.apply(cursor, batch, standing);
     this.telemetry.took(batch.events, anomalies);
     this.telemetry.showSetAside(setAside);
     const { range } = this.reader.about(this.contracts.following);
@@ -163,14 +162,14 @@ export class Follower {
   }
 
   /** Sends heartbeats during the work: standbys take a leader without them for dead. */
-  private async beating<T>(writer: EventWriter, cursor: ChainCursor, work: Promise<T>): Promise<T> {
-    const beat = (): unknown => writer.beat(this.sync.state, cursor).catch(() => undefined);
+  private async beating<T>(cursor: ChainCursor, work: Promise<T>): Promise<T> {
+    const beat = (): unknown => this.writer.beat(this.sync.state, cursor).catch(() => undefined);
     const timer = setInterval(beat, BEAT_MS);
     return work.finally(() => clearInterval(timer));
   }
 
   /** Logs the error, and waits longer each time. */
-  private async wait(writer: EventWriter, cursor: ChainCursor | undefined, error: Error): Promise<void> {
+  private async wait(cursor: ChainCursor | undefined, error: Error): Promise<void> {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
@@ -182,17 +181,16 @@ export class Follower {
     const leaves = !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0);
     const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
     if (refused && !isLeft) this.sync.cutOff();
-    await writer.beat(this.sync.state, cursor);
+    await this.writer.beat(this.sync.state, cursor);
     await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
   }
 
   /** @returns the cursor from which to go on */
-  private async recover(lead: Lead, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
-    const { recovery, reader } = this;
-    const { writer } = lead;
+  private async recover(cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
+    const { recovery, reader, writer } = this;
     if (trouble instanceof WrongEvents) this.telemetry.gaps.inc();
     if (trouble instanceof WrongEvents || trouble instanceof SequenceFall)
-      await this.beating(writer, cursor, this.contracts.broken(cursor, reader, trouble));
+      await this.beating(cursor, this.contracts.broken(cursor, reader, trouble));
     if (!(trouble instanceof ForkDetected)) return cursor;
     const moved = await recovery.followFork(writer, cursor, reader);
     // Contracts apart may have been taken back too.
@@ -203,20 +201,20 @@ export class Follower {
   }
 
   private fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<Block[]> {
-    return this.beating(writer, cursor, this.recovery.fillWindow(writer, cursor));
+    return this.beating(cursor, this.recovery.fillWindow(writer, cursor));
   }
 
   /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */
-  private async halt(writer: EventWriter, cursor: ChainCursor, { message, ours }: Halted): Promise<void> {
+  private async halt(cursor: ChainCursor, { message, ours }: Halted): Promise<void> {
     this.sync.halt();
     this.logger.error(`HALTED at block ${cursor.number}: ${message}`);
     while (!this.stopping) {
-      await writer.beat('halted', cursor);
+      await this.writer.beat('halted', cursor);
       await this.pause(HALTED_POLL_MS);
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
       if (again?.hash !== ours) continue;
       this.logger.warn(`resumed: the node has block ${cursor.number} again`);
-      this.sync.start(cursor, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
+      this.sync.start(cursor, this.sync.best, await this.writer.blocks.newest(WINDOW_BLOCKS));
       return;
     }
   }

@@ -36,7 +36,7 @@ export class Preflight {
   /** Takes the cursor over. @throws WrongChain, RetryableChainError */
   async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
     const { environment, endpoints } = this;
-    const cursor = await openCursor(client, writer, reader.source, endpoints, environment);
+    const cursor = await openCursor(client, writer, reader, endpoints, environment);
     await followContracts(client, reader.source, cursor, environment, this.logger, this.adapters.of);
     this.epoch = cursor.epoch;
     await this.keepFacts(client, reader);

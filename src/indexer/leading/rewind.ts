@@ -47,9 +47,9 @@ export class Rewind {
   private async rewind(lead: Lead, to: number | undefined, contract?: string): Promise<number> {
     const { client, writer } = lead;
     const { endpoints, environment } = this;
-    const { source } = await endpoints.identify(await writer.knownChain());
+    const reader = await endpoints.identify(await writer.knownChain());
     // The new epoch makes the current leader start over from the new cursor.
-    const cursor = await openCursor(client, writer, source, endpoints, environment);
+    const cursor = await openCursor(client, writer, reader, endpoints, environment);
     const first = contract === undefined ? undefined : await this.firstBlock(lead, contract);
     const number = to ?? Math.max(first! - 1, 0);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);

@@ -81,8 +81,10 @@ export class IndexerTelemetry extends Metrics {
   );
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
   private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
-  private endpoints: () => { name: string; state: EndpointState }[] = () => [];
-  private contracts: () => ContractStanding[] = () => [];
+  /** The state of each endpoint. */
+  endpoints: () => { name: string; state: EndpointState }[] = () => [];
+  /** Which contracts are followed, and which are read apart. */
+  contracts: () => ContractStanding[] = () => [];
   private readonly logger = new Logger('Follower');
   private isUnfinal = false;
   private reportedAt = 0;
@@ -142,16 +144,6 @@ export class IndexerTelemetry extends Metrics {
   get state(): CursorState | 'standby' {
     if (this.role === 'leading') return this.sync.state;
     return this.role === 'standby' ? 'standby' : 'disconnected';
-  }
-
-  /** Shows the state of each endpoint. */
-  watchEndpoints(endpoints: () => { name: string; state: EndpointState }[]): void {
-    this.endpoints = endpoints;
-  }
-
-  /** Shows which contracts are followed, and which are read apart. */
-  watchContracts(standings: () => ContractStanding[]): void {
-    this.contracts = standings;
   }
 
   /** Events that were applied, and how many did not fit, by kind. */

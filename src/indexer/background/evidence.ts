@@ -26,7 +26,7 @@ export type Testimony =
   { says: 'over' } | { says: 'open'; sender: string | null; nonce: number | null } | { says: 'unknown' };
 
 /** `undecided`: too few endpoints answer, or they contradict each other. */
-export type Verdict =
+type Verdict =
   | { verdict: 'over' | 'unknown' | 'undecided' }
   | { verdict: 'open'; sender: string | null; nonce: number | null };
 

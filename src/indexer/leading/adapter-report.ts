@@ -21,7 +21,7 @@ import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { contractsWithoutCode, readTokens } from './contract-facts';
 
 /** A contract that might be followed. */
-export interface Examined {
+interface Examined {
   rpcUrl: string;
   /** Lower case. */
   address: string;

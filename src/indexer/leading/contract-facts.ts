@@ -4,7 +4,7 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { NATIVE_COIN, type NativeCoin, type PoolContractOptions } from '#ledger/adapters/pool-contract';
 import { type Call, RpcError } from '#indexer/reading/rpc';
 
-export interface ContractToken {
+interface ContractToken {
   contract: string;
   /** Lower case. */
   address: string;
@@ -145,7 +145,7 @@ const CIRCLES = toFunctionSelector('function activeCount()');
 const WORD = /^0x[0-9a-f]{64}$/i;
 
 /** What a contract says of itself. */
-export interface ContractFacts {
+interface ContractFacts {
   /** The smallest deposit, as a decimal string; null if it has none. */
   minimum: string | null;
   /** Whether it holds savings circles. */

@@ -1,6 +1,6 @@
 import { connect } from './leader';
 
-export type SetAsideEvent = Record<string, string | number | null>;
+type SetAsideEvent = Record<string, string | number | null>;
 
 /** Events that are stored without effect, newest first. Times are in ISO 8601. */
 export async function setAsideEvents(databaseUrl: string, limit: number): Promise<SetAsideEvent[]> {

@@ -3,7 +3,7 @@ import type { ChainEvent, DecodeLog } from '#indexer/reading/decode';
 import { type RawHeader, bytes, quantity } from './header';
 
 /** The part of a log that a receipt's hash covers, and what the node says beside it. */
-export interface ReceiptLog {
+interface ReceiptLog {
   address: string;
   topics: string[];
   data: string;

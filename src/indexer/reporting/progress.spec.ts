@@ -1,4 +1,4 @@
-import { Progress } from './progress';
+import { Progress } from './telemetry';
 
 describe('progress', () => {
   let now: number;

@@ -1,4 +1,4 @@
-import { ChainUndecided, chooseChain } from './chain-choice';
+import { ChainUndecided, chooseChain } from './rpc-endpoints';
 
 const OURS = { chainId: 10, genesis: '0xa' };
 const FORK = { chainId: 10, genesis: '0xf' };

@@ -91,7 +91,7 @@ describe.each(BEHAVIOURS)('a node that sends %s', (_, reply, saying, result) => 
   const isSilent = isRetried || saying === 'refusal';
 
   it('is understood by the indexer and verify', async () => {
-    const answer = await outcome(rpc.call('eth_call'));
+    const answer = await outcome(rpc.batch([['eth_call', []]]).then(([answer]) => answer));
     if (saying === 'result') expect(answer).toEqual(result);
     else expect(answer).toEqual(thrown(isRetried ? RpcUnavailable : RpcError));
     if (answer instanceof RpcError) expect(answer.isRevert).toBe(saying === 'revert');

@@ -22,6 +22,8 @@ const failing = (code: number, message: string): Reply =>
     const errors = sent.map(({ id }) => ({ id, error: { code, message } }));
     return errors.length > 1 ? errors : errors[0];
   });
+const call = async (rpc: Rpc, method: string, ...params: unknown[]): Promise<unknown> =>
+  (await rpc.batch([[method, params]]))[0];
 /** So many calls of different methods. */
 const callsOf = (count: number): [string, unknown[]][] =>
   Array.from({ length: count }, (_, i) => [`m${i}`, []]);
@@ -47,7 +49,7 @@ describe('Rpc', () => {
   afterAll(() => server.stop());
 
   it('sends one call as it is, several as a batch, and gives results in the order of the calls', async () => {
-    expect(await rpc.call('a', 1, 'x')).toBe('a');
+    expect(await call(rpc, 'a', 1, 'x')).toBe('a');
     expect(await rpc.batch([['b', []], ['c', []]])).toEqual(['b', 'c']); // prettier-ignore
     expect(server.requests.map((sent) => sent.map(({ method }) => method))).toEqual([['a'], ['b', 'c']]);
     expect(server.requests[0][0]).toMatchObject({ jsonrpc: '2.0', method: 'a', params: [1, 'x'] });
@@ -61,14 +63,14 @@ describe('Rpc', () => {
       (response) => response.socket!.destroy(),
       json(() => ({ jsonrpc: '2.0' })),
     ];
-    expect(await rpc.call('a')).toBe('a');
+    expect(await call(rpc, 'a')).toBe('a');
     expect(retries).toEqual(['http', 'rate_limit', 'network', 'incomplete']);
   });
 
   it('tries again after silence', async () => {
     const silent = new Promise((resolve) => (replies = [resolve]));
     const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, answerMs: 200 });
-    const answer = hasty.call('a');
+    const answer = call(hasty, 'a');
     await silent;
     expect(await answer).toBe('a');
     expect(new Set(retries)).toEqual(new Set(['timeout']));
@@ -108,7 +110,7 @@ describe('Rpc', () => {
 
   it('does not try again what the node refuses', async () => {
     replies = [json(refuse)];
-    const error: unknown = await rpc.call('a').catch((thrown: unknown) => thrown);
+    const error: unknown = await call(rpc, 'a').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RpcError);
     expect(error).toMatchObject({ code: -32602, message: 'a: range too large' });
     expect(server.requests).toHaveLength(1);
@@ -187,7 +189,7 @@ describe('Rpc', () => {
     };
     replies = [refusing, refusing];
     const known = endpoint(`${url.replace('http://', `http://${user}:pass@`)}/v2/${secret}`);
-    const asked = [new Rpc(known).call('a'), new ChainRpc([known]).request('a', [])];
+    const asked = [call(new Rpc(known), 'a'), new ChainRpc([known]).request('a', [])];
     for (const error of await Promise.all(asked.map((each) => each.catch(String) as Promise<string>))) {
       expect(error).toContain('no such key');
       expect(error.length).toBeLessThan(300);
@@ -207,7 +209,7 @@ describe('Rpc', () => {
     };
     const impatient = new Rpc(endpoint(url), failed, { ...TIMES, patienceMs: 45 });
     replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
-    await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
+    await expect(call(impatient, 'a')).rejects.toThrow(RpcUnavailable);
     // After 40 ms, the next try would come 8 ms later.
     expect(retries).toHaveLength(4);
   });
@@ -217,7 +219,7 @@ describe('Rpc', () => {
     const unknown = { ...endpoint(`${gone.url}/v2/a-key-of-a-provider`), name: 'a node' };
     await gone.stop();
     const impatient = new Rpc(unknown, undefined, { ...TIMES, patienceMs: 0 });
-    const error: unknown = await impatient.call('eth_chainId').catch((thrown: unknown) => thrown);
+    const error: unknown = await call(impatient, 'eth_chainId').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RpcUnavailable);
     expect((error as Error).message).toBe('a node: fetch failed: ECONNREFUSED');
   });
@@ -229,14 +231,14 @@ describe('Rpc', () => {
 
   it.each([429, 503])('tries again after %d as soon as the endpoint said', async (status) => {
     replies = [busy(status, '0'), busy(status, '0.001')];
-    expect(await rpc.call('a')).toBe('a');
+    expect(await call(rpc, 'a')).toBe('a');
     expect(server.requests).toHaveLength(3);
   });
 
   it('leaves an endpoint alone that wants to be for longer than anybody waits', async () => {
     jest.spyOn(performance, 'now').mockReturnValue(1e9);
     replies = [busy(429, '61')];
-    const asked = [rpc.call('a'), rpc.settled([['b', []]], 59_000, 'reading')];
+    const asked = [call(rpc, 'a'), rpc.settled([['b', []]], 59_000, 'reading')];
     const ends = await Promise.allSettled(asked);
     // Either request may be the first to reach the server.
     expect(ends).toContainEqual({ status: 'rejected', reason: expect.any(RpcResting) as unknown });
@@ -270,9 +272,9 @@ describe('Rpc', () => {
     async (status) => {
       const times = { ...TIMES, patienceMs: 0 };
       replies = Array<Reply>(9).fill((response) => response.writeHead(status).end('<html>'));
-      const error: unknown = await new Rpc(endpoint(url), undefined, times)
-        .call('a')
-        .catch((thrown) => thrown);
+      const error: unknown = await call(new Rpc(endpoint(url), undefined, times), 'a').catch(
+        (thrown: unknown) => thrown,
+      );
       expect(isThrottled(error)).toBe(status === 429);
       expect(isThrottled(new RpcResting(1))).toBe(true);
     },
@@ -286,7 +288,7 @@ describe('Rpc', () => {
     });
     const history = hasty.settled([['history', []]], undefined, 'reading', 30_000);
     const answer = await other;
-    expect(await hasty.call('a')).toBe('a');
+    expect(await call(hasty, 'a')).toBe('a');
     // A busy machine may give it up more than once.
     expect(new Set(retries)).toEqual(new Set(['timeout']));
     answer();

@@ -108,11 +108,6 @@ export class Rpc {
     return Math.min(this.batchSize, this.budget.perSecond);
   }
 
-  async call<T>(method: string, ...params: unknown[]): Promise<T> {
-    const [result] = await this.batch<[T]>([[method, params]]);
-    return result;
-  }
-
   /** @throws RpcError of the first call that the node refuses, and what `settled` throws */
   async batch<T extends unknown[]>(calls: Call[], patienceMs?: number, turn?: Turn): Promise<T> {
     const results = await this.settled(calls, patienceMs, turn);

@@ -103,7 +103,7 @@ export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction
   { chargedTo: 'caller' },
 );
 
-export interface DrawForSale extends ChainRow {
+interface DrawForSale extends ChainRow {
   /** Null while no draw sells tickets. */
   contract: string | null;
   hasOwnCalls: boolean | null;

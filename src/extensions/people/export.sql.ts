@@ -15,7 +15,7 @@ interface Row {
 }
 
 /** Rows of one kind, in the order of an index. */
-export interface Section {
+interface Section {
   kind: string;
   by: 'user' | 'address';
   /** Before all keys. */

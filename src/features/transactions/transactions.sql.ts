@@ -171,7 +171,7 @@ const all = (slice: Slice): { ctes: string; ids: string } => {
 };
 
 /** `last` is the id of the last item. */
-export interface ListRow {
+interface ListRow {
   total: number;
   data: string;
   last: string | null;

@@ -95,7 +95,9 @@ async function compare(
           pendingTtl: 86_400,
           lotteries: new Set(environment.POOL_CONTRACTS.get(TYPE_WITH_DRAWS)),
         });
-        let cursor = await openCursor(connection, writer, source, source, environment);
+        const [chainId] = await source.rpc.batch<[string]>([['eth_chainId', []]]);
+        const identity = { chainId: Number(chainId), genesis: '' };
+        let cursor = await openCursor(connection, writer, { identity }, source, environment);
         const begun = performance.now();
         for (const batch of batches)
           ({ cursor } = await writer.apply(cursor, batch, { state: 'syncing', head, proven: true }));

@@ -17,7 +17,7 @@ export class WrongChain extends Error {}
 export async function openCursor(
   client: Client,
   writer: EventWriter,
-  { identity }: WatchedEndpoint,
+  { identity }: Pick<WatchedEndpoint, 'identity'>,
   endpoints: Pick<RpcEndpoints, 'blocks'>,
   { CHAIN_ID, START_BLOCK, POOL_CONTRACTS }: IndexerSettings,
 ): Promise<ChainCursor> {

@@ -10,7 +10,6 @@ type ReadWord = (word: string) => unknown;
 export type ReadParameters = (log: Words) => Parameters | undefined;
 
 const LOG = Symbol('log');
-const ANY_ADDRESS = /^0x[\da-f]{40}$/i;
 
 const FIXED: [type: RegExp, read: (bits: number) => ReadWord][] = [
   [/^address$/, () => (word) => `0x${word.slice(26)}`],
@@ -81,7 +80,9 @@ function dynamic(event: AbiEvent): ReadParameters {
   return ({ topics, data }) => {
     try {
       const log = { topics: topics as [Hex, ...Hex[]], data: data as Hex };
-      return lowered(decodeEventLog({ abi: [event], ...log }).args) as Parameters;
+      const found = decodeEventLog({ abi: [event], ...log }).args as unknown as Parameters;
+      const named = event.inputs.map((input) => [input.name, lowered(input, found[input.name!])]);
+      return Object.fromEntries(named) as Parameters;
     } catch {
       return undefined;
     }
@@ -89,10 +90,17 @@ function dynamic(event: AbiEvent): ReadParameters {
 }
 
 /** The value with its addresses in lower case: viem gives them with a checksum. */
-function lowered(value: unknown): unknown {
-  if (typeof value === 'string') return ANY_ADDRESS.test(value) ? value.toLowerCase() : value;
-  if (typeof value !== 'object' || value === null) return value;
-  return Array.isArray(value)
-    ? value.map(lowered)
-    : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, lowered(each)]));
+function lowered(input: AbiParameter, value: unknown): unknown {
+  // What is dynamic and indexed is only there as its hash.
+  if (Array.isArray(value) && input.type.endsWith(']')) {
+    const item = { ...input, type: input.type.replace(/\[\d*\]$/, '') };
+    return value.map((each) => lowered(item, each));
+  }
+  if ('components' in input && typeof value === 'object')
+    return Array.isArray(value)
+      ? value.map((each, i) => lowered(input.components[i], each))
+      : Object.fromEntries(
+          input.components.map((each) => [each.name, lowered(each, (value as Parameters)[each.name!])]),
+        );
+  return input.type === 'address' ? (value as string).toLowerCase() : value;
 }

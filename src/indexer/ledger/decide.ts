@@ -73,10 +73,19 @@ export const DRAW_CHANGES = {
 } as const satisfies Record<DrawKind, 'draw' | 'tickets' | 'paidIn' | 'refunded' | 'stage'>;
 
 /** The events of a circle. */
-export const CIRCLE_KINDS = [
-  ...(['CircleOpened', 'MemberNamed', 'Joined', 'CircleStarted', 'Contributed', 'CollateralUsed'] as const),
-  ...(['RoundEnded', 'CircleCompleted', 'CircleCancelled', 'PaidOut', 'CircleRefunded'] as const),
-] satisfies CircleKind[];
+export const CIRCLE_KINDS = {
+  CircleOpened: true,
+  MemberNamed: true,
+  Joined: true,
+  CircleStarted: true,
+  Contributed: true,
+  CollateralUsed: true,
+  RoundEnded: true,
+  CircleCompleted: true,
+  CircleCancelled: true,
+  PaidOut: true,
+  CircleRefunded: true,
+} as const satisfies Record<CircleKind, true>;
 
 /** Who joins a circle without collateral pays nothing; shares of a vault may have earned nothing, or have cost nothing. */
 export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean =>
@@ -84,7 +93,7 @@ export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean 
 
 /** False for kinds of a version that is not this one: the database may hold such events. */
 const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
-export const isCircleKind = (kind: Kind): kind is CircleKind => (CIRCLE_KINDS as Kind[]).includes(kind);
+export const isCircleKind = (kind: Kind): kind is CircleKind => Object.hasOwn(CIRCLE_KINDS, kind);
 export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_CHANGES, kind);
 
 /**

@@ -3,12 +3,16 @@ import type { Kind, ShareKind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { MAX_LOGS } from '#indexer/reading/raw-chain';
 
-const SHARE_KINDS: readonly Kind[] = ['SharesBought', 'SharesSold', 'SharesMoved'] satisfies ShareKind[];
+const SHARE_KINDS = {
+  SharesBought: true,
+  SharesSold: true,
+  SharesMoved: true,
+} as const satisfies Record<ShareKind, true>;
 
 /** Its `poolName` is the account whose shares they are, or were. */
 export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; account: string; shares: string };
 
-export const isShareKind = (kind: Kind): kind is ShareKind => SHARE_KINDS.includes(kind);
+export const isShareKind = (kind: Kind): kind is ShareKind => Object.hasOwn(SHARE_KINDS, kind);
 export const isOfShares = (event: ChainEvent): event is ShareEvent => isShareKind(event.kind);
 
 /**

@@ -53,13 +53,32 @@ export interface PoolPositions {
 }
 
 /** Which events change what the contract counts for accounts. What pays for a round stays with who had it until its end. */
-export const POSITION_KINDS = [
-  ...(['Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued'] as const),
-  ...(['Joined', 'Contributed', 'RoundEnded', 'PaidOut', 'CircleRefunded'] as const),
-] satisfies PoolKind[];
-type PositionKind = (typeof POSITION_KINDS)[number];
-export const changesPositions = (kind: Kind): kind is PositionKind =>
-  (POSITION_KINDS as Kind[]).includes(kind);
+const CHANGES = {
+  Deposited: true,
+  Withdrawn: true,
+  YieldClaimed: true,
+  YieldAccrued: true,
+  CompoundingStarted: false,
+  CompoundingStopped: false,
+  CircleOpened: false,
+  MemberNamed: false,
+  Joined: true,
+  CircleStarted: false,
+  Contributed: true,
+  CollateralUsed: false,
+  RoundEnded: true,
+  CircleCompleted: false,
+  CircleCancelled: false,
+  PaidOut: true,
+  CircleRefunded: true,
+  PoolOpened: false,
+} as const satisfies Record<PoolKind, boolean>;
+type PositionKind = { [Kind in PoolKind]: (typeof CHANGES)[Kind] extends true ? Kind : never }[PoolKind];
+/** False for kinds of a version that is not this one. */
+export const changesPositions = (kind: Kind): kind is PositionKind => POSITION_KINDS.includes(kind);
+export const POSITION_KINDS: readonly Kind[] = (Object.keys(CHANGES) as PoolKind[]).filter(
+  (kind) => CHANGES[kind],
+);
 
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;

@@ -11,7 +11,7 @@ import {
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
-import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
+import { EnvelopeAdapter, givePlainData } from '#platform/answers/envelope.adapter';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { type OnError, includeReasons, reportTo } from '#platform/errors/failures';
 import { plainClientAddress } from '#platform/http/client-address';
@@ -74,6 +74,7 @@ export async function createApp(
   provideConstraints(app);
   await prepare?.(app);
   nameTargets(app);
+  givePlainData(app);
   await app.init();
   await fastify.ready();
   return app;

@@ -1,12 +1,15 @@
 import multipart from '@fastify/multipart';
+import { ClassSerializerInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WsAdapter } from '@nestjs/platform-ws';
 import WebSocket from 'ws';
+import { CursorCodec } from '#platform/answers/cursor';
 import { createLogger } from '#platform/log/logger';
 import { JwtAuthGuard } from '#features/access/auth.guard';
 import { HealthService } from '#features/health/health.service';
-import { TEN, type TestApp, until, useApp } from '../support/app';
-import { AnswersController } from '../support/example/answers';
+import { TEN, type TestApp, TestApp as App, until, useApp } from '../support/app';
+import { AnswersController, Stamp } from '../support/example/answers';
 import { Greetings } from '../support/example/events';
 import { ExampleModule } from '../support/example/example.module';
 import { NobodyGuard } from '../support/example/rest';
@@ -155,6 +158,71 @@ it('a validator that looks something up runs again for each request', async () =
   ]);
   const { status, body } = await ask(`validation/reserve?name=${address}`);
   expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
+});
+
+describe('interceptors see plain data, and what they return is enveloped', () => {
+  it.each([
+    ['text', { name: 'Ada', amount: '1' }, { data: { name: 'Ada', amount: '1', stamped: true } }],
+    [
+      'top-level-copy',
+      { name: 'Ada', amount: '1' },
+      { data: { name: 'Ada', amount: '1', stamped: true }, name: 'Ada', amount: '1', stamped: true },
+    ],
+    [
+      'page?page=2',
+      [{ name: 'Ada', amount: '123456789012345678901234567890' }],
+      {
+        data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
+        pagination: { page: 2, limit: 20, total: 21, pages: 2 },
+      },
+    ],
+    [
+      'after',
+      [{ name: 'Ada', amount: '123456789012345678901234567890' }],
+      {
+        data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
+        next: new CursorCodec('savers', /^\d$/).encode('7'),
+      },
+    ],
+  ])('of a method: %s', async (path, seen, answer) => {
+    const { status, body } = await ask(`intercepted/${path}`);
+    expect([status, body]).toEqual([200, { success: true, ...answer }]);
+    expect(Stamp.seen).toEqual(seen);
+    expect((Stamp.seen as object).constructor).toBe(seen.constructor);
+  });
+
+  it.each(['ClassSerializerInterceptor', 'an interceptor of its own'])('of all: %s', async (name) => {
+    const other = new App();
+    try {
+      await other.start({}, undefined, undefined, {
+        modules: [ExampleModule],
+        prepare: async (nest) => {
+          await prepare(nest);
+          nest.useGlobalInterceptors(
+            name.startsWith('Class') ? new ClassSerializerInterceptor(nest.get(Reflector)) : new Stamp(),
+          );
+        },
+      });
+      await other.listen();
+      // The service's own endpoints, which are checked against the document, keep their answers.
+      if (name.startsWith('Class')) {
+        const user = await other.signIn();
+        const { id } = await other.createPool(user);
+        expect((await other.get('/pools', user)).body).toMatchObject({
+          data: [{ id }],
+          pagination: { total: 1 },
+        });
+        expect((await other.get(`/pools/${id}`, user)).body.data.owner.id).toBe(user.user.id);
+        expect((await other.get('/health')).status).toBe(200);
+        expect((await other.get('/metrics')).text).toContain('http_request_duration_seconds');
+      }
+      expect((await ask('answers/file', {}, other)).text.length).toBeGreaterThan(0);
+      const page = await ask('intercepted/page', {}, other);
+      expect(page.body).toMatchObject({ data: [{ name: 'Ada', stamped: true }], pagination: { total: 21 } });
+    } finally {
+      await other.stop();
+    }
+  });
 });
 
 describe('a handler that two controllers inherit', () => {

@@ -1,19 +1,43 @@
-import { StreamableFile } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  type INestApplication,
+  type NestInterceptor,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
+import { type Observable, map } from 'rxjs';
 import { ErrorFilter, hideText, sendError } from '#platform/errors/error.filter';
-import { FASTIFY_ROUTE_CONFIG_METADATA, replaceBaseCatch } from '#platform/foreign/nest-internals';
+import {
+  FASTIFY_ROUTE_CONFIG_METADATA,
+  INTERCEPTORS_METADATA,
+  replaceBaseCatch,
+} from '#platform/foreign/nest-internals';
+import { handlersOf } from '#platform/http/route-targets';
 import { JsonText } from './json-text';
 import { CursorPage, Page, TopLevelCopy } from './pagination';
 import { sendText } from './send-text';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
+/** Fields beside the items of a page. */
+export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
+
+/** How to wrap a payload, where it differs from `success` and `data`. */
+export interface EnvelopeOptions {
+  raw?: boolean;
+  page?: PagePosition;
+  /** Repeat the payload's fields at the top level, as of a TopLevelCopy. */
+  topLevelCopy?: boolean;
+}
+
 declare module 'fastify' {
   interface FastifyReply {
-    /** Whether the payload is sent without the envelope. */
-    isRaw: boolean;
+    envelope: EnvelopeOptions | null;
   }
 }
 
@@ -33,7 +57,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
 
   constructor(options: FastifyHttpOptions<Server>) {
     super(options);
-    this.instance.decorateReply('isRaw', false);
+    this.instance.decorateReply('envelope', null);
     this.instance.decorateReply('errorCode', '');
     this.instance.decorateReply('isReported', false);
     // Routes take the handler that is set when they are added, and plugins add theirs before NestJS sets its own. Texts
@@ -46,10 +70,9 @@ export class EnvelopeAdapter extends FastifyAdapter {
     if (status !== undefined || !takesEnvelope(response, payload))
       return super.reply(response, withoutEnvelope(response, payload), status);
     if (hasNoBody(response.statusCode)) return response.send();
-    const text = envelope(payload);
+    const text = envelope(payload, response.envelope);
     void response.header('content-type', JSON_TYPE);
-    // The answers of sign-in hold tokens and nonces, so they get no ETag and are not compressed.
-    return payload instanceof TopLevelCopy ? response.send(text) : sendText(response, text);
+    return hasTopLevelCopy(response, payload) ? response.send(text) : sendText(response, text);
   }
 
   override setErrorHandler(handler: ErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
@@ -104,11 +127,15 @@ replaceBaseCatch((adapter) => (adapter instanceof EnvelopeAdapter ? errorForm : 
 const hasNoBody = (status: number): boolean => status === 204 || status === 205 || status === 304;
 
 function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
-  if (response.isRaw || response.statusCode >= 400) return false;
+  if (response.envelope?.raw || response.statusCode >= 400) return false;
   const type = response.getHeader('content-type');
   if (type !== undefined && !/^application\/json\s*(;|$)/i.test(String(type))) return false;
   return typeof payload !== 'object' || payload === null || !isBytes(payload);
 }
+
+/** These are the answers of sign-in. They hold tokens and nonces, so they get no ETag and are not compressed. */
+const hasTopLevelCopy = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
+  payload instanceof TopLevelCopy || options?.topLevelCopy === true;
 
 /** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {
@@ -132,15 +159,63 @@ function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
 }
 
 /** The body of a successful answer as JSON text. */
-export function envelope(payload: unknown): string {
+export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
   if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
-  if (payload instanceof TopLevelCopy) {
-    const { payload: data } = payload as TopLevelCopy<object>;
-    return JSON.stringify({ success: true, data, ...data });
-  }
-  if (!(payload instanceof Page || payload instanceof CursorPage))
-    return JSON.stringify({ success: true, data: payload ?? null });
+  if (payload instanceof Page || payload instanceof CursorPage) return list(payload.items.text, payload);
+  if (payload instanceof TopLevelCopy) return withTopLevelCopy(payload.payload as object);
+  // An interceptor has changed the payload.
+  if (options?.page && Array.isArray(payload)) return list(JSON.stringify(payload), options.page);
+  if (options?.topLevelCopy && typeof payload === 'object' && payload !== null)
+    return withTopLevelCopy(payload);
+  return JSON.stringify({ success: true, data: payload ?? null });
+}
+
+function list(items: string, { pagination, next }: PagePosition): string {
   // What is undefined is left out.
-  const rest = JSON.stringify({ pagination: payload.pagination, next: payload.next }).slice(1);
-  return `{"success":true,"data":${payload.items.text},${rest}`;
+  const rest = JSON.stringify({ pagination, next }).slice(1);
+  return `{"success":true,"data":${items}${rest === '}' ? '' : ','}${rest}`;
+}
+
+const withTopLevelCopy = (payload: object): string =>
+  JSON.stringify({ success: true, data: payload, ...payload });
+
+/** Gives interceptors plain objects and arrays. Keeps aside what the envelope needs. */
+class PlainData implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (context.getType() !== 'http') return next.handle();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    return next.handle().pipe(map((payload: unknown) => plain(payload, reply)));
+  }
+}
+
+function plain(payload: unknown, reply: FastifyReply): unknown {
+  if (payload instanceof JsonText) return payload.toJSON();
+  if (payload instanceof Page || payload instanceof CursorPage) {
+    const { pagination, next } = payload;
+    reply.envelope = { ...reply.envelope, page: { pagination, next } };
+    return payload.items.toJSON();
+  }
+  if (payload instanceof TopLevelCopy) {
+    reply.envelope = { ...reply.envelope, topLevelCopy: true };
+    return payload.payload;
+  }
+  return payload;
+}
+
+const PLAIN_DATA = new PlainData();
+
+/**
+ * Adds PlainData as the innermost interceptor to every handler that has interceptors. Other payloads pass unparsed.
+ * Call this before the routes are created.
+ */
+export function givePlainData(app: INestApplication): void {
+  const config = app.get(ApplicationConfig);
+  const everywhere =
+    config.getGlobalInterceptors().length > 0 || config.getGlobalRequestInterceptors().length > 0;
+  const intercepted = (target: object): NestInterceptor[] | undefined =>
+    Reflect.getMetadata(INTERCEPTORS_METADATA, target) as NestInterceptor[] | undefined;
+  for (const { controller, handler, method } of handlersOf(app))
+    if (!intercepted(handler)?.includes(PLAIN_DATA))
+      if (everywhere || intercepted(controller) || intercepted(handler))
+        UseInterceptors(PLAIN_DATA)(controller.prototype as object, method, { value: handler });
 }

@@ -11,7 +11,8 @@ import type { FastifyReply } from 'fastify';
 @Injectable()
 class RawResponseGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    if (context.getType() === 'http') context.switchToHttp().getResponse<FastifyReply>().isRaw = true;
+    if (context.getType() === 'http')
+      context.switchToHttp().getResponse<FastifyReply>().envelope = { raw: true };
     return true;
   }
 }

@@ -21,7 +21,7 @@ declare module 'fastify' {
 }
 
 /** The handlers of all controllers of an application. */
-function handlersOf(app: INestApplication): RouteTarget[] {
+export function handlersOf(app: INestApplication): RouteTarget[] {
   const scanner = new MetadataScanner();
   const modules = [...app.get(ModulesContainer).values()];
   return modules

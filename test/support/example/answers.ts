@@ -1,23 +1,30 @@
 import {
+  type CallHandler,
   ConflictException,
   Controller,
   Delete,
+  type ExecutionContext,
   Get,
   Header,
   HttpCode,
+  Injectable,
   type MessageEvent,
+  type NestInterceptor,
   Post,
   Query,
   Redirect,
   Res,
   Sse,
   StreamableFile,
+  UseInterceptors,
 } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
+import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
+import { CursorPage, Page, TopLevelCopy, PageQuery } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
 import { ApiNoContent } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
@@ -135,5 +142,51 @@ export class AnswersController {
   @RawResponse()
   rawJson(): JsonText<Saver[]> {
     return new JsonText<Saver[]>(SAVERS);
+  }
+}
+
+/** Adds a field to what it is given, which therefore has to be plain data. */
+@Injectable()
+export class Stamp implements NestInterceptor {
+  static seen: unknown;
+
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      map((data: unknown) => {
+        Stamp.seen = data;
+        return Array.isArray(data)
+          ? data.map((item: object) => ({ ...item, stamped: true }))
+          : { ...(data as object), stamped: true };
+      }),
+    );
+  }
+}
+
+/** Payloads of the types that the service's own handlers use, behind an interceptor. */
+@Controller('example/intercepted')
+@Public()
+export class InterceptedController {
+  @Get('text')
+  @UseInterceptors(Stamp)
+  text(): JsonText<Saver> {
+    return new JsonText<Saver>('{"name":"Ada","amount":"1"}');
+  }
+
+  @Get('page')
+  @UseInterceptors(Stamp)
+  page(@Query() query: PageQuery): Page<Saver> {
+    return new Page(new JsonText<Saver[]>(SAVERS), 21, query);
+  }
+
+  @Get('after')
+  @UseInterceptors(Stamp)
+  after(): CursorPage<Saver> {
+    return new CursorPage({ data: SAVERS, next: '7' }, new CursorCodec('savers', /^\d$/));
+  }
+
+  @Get('top-level-copy')
+  @UseInterceptors(Stamp)
+  topLevelCopy(): TopLevelCopy<Saver> {
+    return new TopLevelCopy({ name: 'Ada', amount: '1' });
   }
 }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AnswersController } from './answers';
+import { AnswersController, InterceptedController } from './answers';
 import { EventsModule } from './events';
 import { LimitsModule } from './limits';
 import { RepositoriesModule } from './repositories';
@@ -9,7 +9,7 @@ import { IsFree, ValidationController } from './validation';
 /** Uses the idioms of NestJS as a module of another team would. Each has its test in test/idioms/idioms.e2e-spec.ts. */
 @Module({
   imports: [EventsModule, LimitsModule, RepositoriesModule, RestModule],
-  controllers: [AnswersController, ValidationController],
+  controllers: [AnswersController, InterceptedController, ValidationController],
   providers: [IsFree],
 })
 export class ExampleModule {}

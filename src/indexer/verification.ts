@@ -58,7 +58,12 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
       mayVerify: () => this.telemetry.state === 'synced',
     };
     const chain = new AgreedChain(this.endpoints.all, RPC_AGREE);
-    this.running = new ContinuousVerification(options, chain, this.telemetry.registry, this.stop.signal).run();
+    this.running = new ContinuousVerification(
+      options,
+      chain,
+      this.telemetry.registry,
+      this.stop.signal,
+    ).run();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

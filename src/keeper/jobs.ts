@@ -5,8 +5,6 @@ import type { KeeperNode } from './node';
 /** A call that seems due. Whether it is, a simulation says. */
 export interface Task {
   kind: JobKind;
-  /** Draws, circles and compounding of a contract take turns. */
-  turn: 'draws' | 'circles' | 'compounding';
   contract: Address;
   data: Hex;
   /** For the log. */
@@ -70,7 +68,7 @@ export const findDraws: Job = (node, contracts, attempts) =>
     const draw = drawId && (await node.read(contract, draws, 'drawOf', [drawId]));
     if (!draw) return undefined;
     const task = (kind: JobKind, functionName: 'completeDraw' | 'cancelDraw'): Task => ({
-      ...{ kind, turn: 'draws', contract, subject: `draw ${drawId} of ${contract}` },
+      ...{ kind, contract, subject: `draw ${drawId} of ${contract}` },
       data: encodeFunctionData({ abi: draws, functionName, args: [drawId] }),
     });
     if (draw.status === DRAWING) return task('complete_draw', 'completeDraw');
@@ -86,8 +84,8 @@ const circles = parseAbi([
   'function endRound(uint64 circleId)',
   'function cancelCircle(uint64 circleId)',
 ]);
-/** By what the contract says is due for a circle. */
-const DUE = { 1: ['end_round', 'endRound'], 2: ['cancel_circle', 'cancelCircle'] } as const;
+/** By kind, what the contract says of a circle for which it is time, and the call. */
+const DUE = { end_round: [1, 'endRound'], cancel_circle: [2, 'cancelCircle'] } as const;
 /** Circles of a contract's list that one call looks at. Each takes the node some 7,000 gas. */
 const CIRCLES_PAGE = 1000;
 /** Calls in a round, however long the list is. */
@@ -96,12 +94,14 @@ const PAGES = 5;
 const MOST = 10;
 
 /**
- * Ends rounds that all have paid or whose time is over, and cancels circles that have not started in time. Contracts
- * tell which of their active circles these are. The list is gone through from where the last one was sent, again and
- * again, so that each circle gets its turn, however many there are. One that moves in the list may wait for the next
- * time. Contracts that do not tell are passed over.
+ * Ends rounds that all have paid or whose time is over, or cancels circles that have not started in time. Contracts tell
+ * which of their active circles these are. The list is gone through from where the last one was sent, again and again,
+ * so that each circle gets its turn, however many there are. One that moves in the list may wait for the next time.
+ * Contracts that do not tell are passed over. Each kind has a finder, and with it its turn: opening circles costs
+ * nothing, so those that have to be cancelled could otherwise keep members of others from being paid out.
  */
-export function circleFinder(): Job {
+export function circleFinder(kind: keyof typeof DUE): Job {
+  const [dueCode, functionName] = DUE[kind];
   /** By contract, where in its list to go on. */
   const places = new Map<Address, number>();
   const ofContract = async (node: KeeperNode, contract: Address): Promise<Task[]> => {
@@ -113,19 +113,17 @@ export function circleFinder(): Job {
       ]);
       if (!found) return [];
       const [circleIds, codes] = found;
-      const due = codes.flatMap((code, i) => (code in DUE ? [i] : []));
+      const due = codes.flatMap((code, i) => (code === dueCode ? [i] : []));
       const isEnd = circleIds.length < CIRCLES_PAGE && due.length <= MOST;
       places.set(contract, isEnd ? 0 : place + (due[MOST] ?? CIRCLES_PAGE));
-      const tasks = due.slice(0, MOST).map((i): Task => {
-        const [kind, functionName] = DUE[codes[i] as keyof typeof DUE];
-        return {
-          ...{ kind, turn: 'circles', contract, budgetPart: BUDGET_PART },
-          subject: `circle ${circleIds[i]} of ${contract}`,
-          data: encodeFunctionData({ abi: circles, functionName, args: [circleIds[i]] }),
-          ended: () => void places.set(contract, place + i + 1),
-        };
-      });
-      if (tasks.length > 0 || isEnd) return tasks;
+      const tasks = due.slice(0, MOST).map((i): Task => ({
+        ...{ kind, contract, budgetPart: BUDGET_PART },
+        subject: `circle ${circleIds[i]} of ${contract}`,
+        data: encodeFunctionData({ abi: circles, functionName, args: [circleIds[i]] }),
+        ended: () => void places.set(contract, place + i + 1),
+      }));
+      // After the end of the list come those before where it was begun.
+      if (tasks.length > 0 || (isEnd && place === 0)) return tasks;
     }
     return [];
   };
@@ -170,7 +168,7 @@ export function compoundingFinder(least: (contract: string) => bigint): Job {
       }
       const args = [batch.map(({ poolId }) => poolId), batch.map(({ account }) => account)] as const;
       return {
-        ...{ kind: 'compound', turn: 'compounding', contract, ended },
+        ...{ kind: 'compound', contract, ended },
         subject: `yield of ${batch.length} at ${contract}`,
         data: encodeFunctionData({ abi: compounders, functionName: 'compound', args }),
         budgetPart: BUDGET_PART,

@@ -41,7 +41,12 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     this.account = privateKeyToAccount(settings.KEEPER_KEY!);
     const least = (contract: string): bigint =>
       BigInt(settings.KEEPER_LEAST_YIELDS.get(contract) ?? settings.KEEPER_LEAST_YIELD);
-    this.jobs = [findDraws, circleFinder(), compoundingFinder(least)];
+    this.jobs = [
+      findDraws,
+      circleFinder('end_round'),
+      circleFinder('cancel_circle'),
+      compoundingFinder(least),
+    ];
   }
 
   get address(): string {

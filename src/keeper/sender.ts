@@ -42,7 +42,7 @@ export class Sender {
   /** In the last 24 hours. Each process counts only its own; the account's balance bounds them all. */
   private spent: { at: number; wei: bigint }[] = [];
   private waiting?: Waiting;
-  /** By contract and turn, when something was last sent for it. */
+  /** By contract and kind, when something was last sent for it. */
   private readonly served = new Map<string, number>();
   /** By call, when it was last mined: of several nodes, some may not know for a while. */
   private readonly mined = new Map<string, number>();
@@ -83,14 +83,14 @@ export class Sender {
     const due = new Set(tasks.map(callOf));
     for (const call of this.left.keys()) if (!due.has(call)) this.left.delete(call);
     const lastServed = (task: Task): number => this.served.get(turnOf(task)) ?? 0;
-    // A contract that always wants something gets its turn, and no more; and so does each sort of its work.
+    // A contract that always wants something gets its turn, and no more; and so does each kind of its work.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
       const gas = await attempts.of(() => this.gasOf(task));
       if (gas === undefined) {
         task.ended?.();
         continue;
       }
-      // Another task may take less, but if one is left for want of money, it is told.
+      // Another task may take less, but if one is left for want of money, that is reported.
       const next = await this.send(task, gas);
       if (next === 'sending') return next;
       state = next;
@@ -196,7 +196,7 @@ export class Sender {
 }
 
 const callOf = ({ contract, data }: Task): string => contract + data;
-const turnOf = ({ contract, turn }: Task): string => contract + turn;
+const turnOf = ({ contract, kind }: Task): string => contract + kind;
 
 function raised(now: Fees, before: Fees | undefined): Fees {
   if (!before) return now;

@@ -7,6 +7,11 @@ it('reports a difference once if its batch takes too long and is compared again 
   const query = (_: string, values: unknown[]): unknown =>
     Promise.resolve({ rows: ['a', 'b'].slice(0, values.at(-1) as number).map((key) => ({ key })) });
   const findings = new Findings(10);
+  const missing = { id: 'b', found: null, wanted: null, repaired: false };
+  const whole: Check = {
+    ...{ name: 'whole', ofChain: false },
+    compare: () => Promise.resolve(findings.add({ ...missing, kind: 'whole.before' })),
+  };
   const check: Check = {
     ...{ name: 'test', ofChain: false },
     walk: { table: '', first: '', next: '', atOnce: [2, 2] },
@@ -19,7 +24,11 @@ it('reports a difference once if its batch takes too long and is compared again 
     },
   };
   const look = new Look({ query } as unknown as Client, findings);
+  await nextBatch(whole, look, '', 1);
   expect(await nextBatch(check, look, '', 2)).toEqual({ keys: ['a'], last: 'a' });
   const { differences, checked } = findings.report();
-  expect([differences, checked]).toEqual([{ 'some.left': 1, 'some.repaired': 1 }, { test: 1 }]);
+  expect([differences, checked]).toEqual([
+    { 'whole.before': 1, 'some.left': 1, 'some.repaired': 1 },
+    { test: 1 },
+  ]);
 });

@@ -50,6 +50,8 @@ export async function nextBatch(
 ): Promise<{ keys: string[]; last: string | null }> {
   const { walk, compare } = check;
   const { findings } = look;
+  // What was found before stays, whatever becomes of this batch.
+  findings.take();
   if (!walk) {
     await compare(look, []);
     return { keys: [''], last: null };
@@ -66,7 +68,6 @@ export async function nextBatch(
     findings.skip(`${check.name} of ${keys[0]}: ${message}`);
     return { keys, last: walk.behind?.(keys[0]) ?? keys[0] };
   }
-  findings.take();
   findings.count(check.name, keys.length);
   return { keys, last: keys.length < limit ? null : keys.at(-1)! };
 }

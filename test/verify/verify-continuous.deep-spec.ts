@@ -180,6 +180,25 @@ describe('continuous verification', () => {
     expect(await differences()).toEqual({});
   });
 
+  it('asks again for each value that differs, also while those before it still differ', async () => {
+    await node();
+    const running = verification();
+    const set = (amount: number, from: number): Promise<void> =>
+      corrupt(`UPDATE transactions SET amount = ${amount}
+        WHERE account BETWEEN '${account(from)}' AND '${account(9)}'`);
+    await set(11, 1);
+    try {
+      await running.round();
+      expect(await differences()).toMatchObject({ 'chain.balance': 9 });
+      await set(10, 8);
+      // The pass under way has left them behind, and its end is many rounds away.
+      for (let i = 0; i < 3; i += 1) await running.round();
+      expect(await differences()).toMatchObject({ 'chain.balance': 7 });
+    } finally {
+      await set(10, 1);
+    }
+  });
+
   it('is of the process that leads: another one forgets what it found, and finds it again when it leads', async () => {
     await node();
     let leads = true;

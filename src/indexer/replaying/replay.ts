@@ -42,7 +42,7 @@ const MOST_REFUSED = 100;
 /** For each sort and each table of hashes; what does not fit goes to temporary files. */
 const WORK_MEM = '64MB';
 /** Time between two lines about the progress. */
-const TOLD_MS = 5000;
+const PROGRESS_MS = 5000;
 
 /**
  * Rebuilds everything that is derived from the chain's events, by the rules of this version, without a node, and writes
@@ -122,7 +122,7 @@ export class Replay {
       this.tell(
         `${events} of ${reach.events} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
       );
-    }, TOLD_MS);
+    }, PROGRESS_MS);
     /** Those whose events were read; the last may have more. */
     const read: (Wrong & { failed: boolean })[] = [];
     const judge = async (count: number): Promise<void> => {

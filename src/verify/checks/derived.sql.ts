@@ -327,6 +327,7 @@ export const NEXT_NAMED_POOLS = `
   SELECT id FROM (
     (SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2)
     UNION (SELECT pool_id FROM pool_weights WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT $2)
+    UNION (SELECT pool_id FROM circles WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT $2)
     UNION (SELECT key FROM held LIMIT $2)
     UNION (SELECT key FROM rated LIMIT $2)
     UNION (SELECT key FROM streamed LIMIT $2)

@@ -34,6 +34,9 @@ export class Look {
   readonly mode: Options;
   /** Contracts that do not say how many events they have. */
   readonly unnumbered = new Set<string>();
+  /** Blocks whose logs are not available. */
+  readonly unreadable = new Set<string>();
+
   constructor(
     readonly client: Client,
     readonly findings: Findings,

@@ -9,6 +9,8 @@ import { SECOND } from './share-model';
 
 /** A block time of this size cannot be seconds: that would be the year 5138. */
 const NO_SECONDS = 1e11;
+/** After so many blocks without readable logs, those of further blocks are not asked for: each takes three requests. */
+const MOST_UNREADABLE = 100;
 
 /** Compares events with what nodes say of them now. @param keys blocks and log indexes */
 export async function compareEventsAtNode(look: Look, keys: string[]): Promise<void> {
@@ -97,8 +99,10 @@ async function logsOf(look: Look, blocks: StoredEvent[][]): Promise<Map<string, 
         receipts.flatMap((each) => (each as { logs: RawLog[] }).logs),
       );
     else {
-      const reason = lacking instanceof Error ? lacking.message : 'the node sends no receipt';
-      look.findings.skip(`events of block ${block}: ${reason}`);
+      const why = lacking instanceof Error ? lacking.message : 'the node sends no receipt';
+      const reason = `events of block ${block}: ${why}`;
+      if (look.unreadable.add(block).size > MOST_UNREADABLE) throw new Error(reason);
+      look.findings.skip(reason);
     }
   }
   return found;

@@ -255,8 +255,7 @@ const NO_ID = '0e000000-0000-7000-8000-000000000001';
 export const EXTRA_ROWS = [
   extra('account_days', { address: NOBODY, claims: 3 }),
   extra('accrual_rates', { number: 77 }),
-  `INSERT INTO circles SELECT (jsonb_populate_record(c, jsonb_build_object('circle_id', 77, 'pool_id', p.id))).*
-    FROM circles c, pools p WHERE p.id NOT IN (SELECT pool_id FROM circles) LIMIT 1`,
+  extra('circles', { circle_id: 77, pool_id: NO_ID }),
   extra('circle_members', { account: NOBODY, place: 7 }),
   extra('circle_rounds', { round: 7 }),
   extra('lottery_draws', { draw_id: 77, status: 'COMPLETED' }),

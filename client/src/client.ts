@@ -106,7 +106,9 @@ export class SavingsClient {
       },
     });
     this.pools = new Pools(this.api);
-    this.transactions = new Transactions(this.api);
+    this.transactions = new Transactions(this.api, (id) =>
+      this.payments.confirmed(id).catch(() => undefined),
+    );
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
     this.webhooks = new Webhooks(this.api);

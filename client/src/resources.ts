@@ -141,6 +141,14 @@ export class Transactions extends Resource {
   /** By the hash of its chain transaction. */
   readonly byHash = this.one('/transactions/{hash}');
 
+  /** @param onConfirmed called with what the service has seen on the chain */
+  constructor(
+    api: Api,
+    private readonly onConfirmed?: (id: string) => unknown,
+  ) {
+    super(api);
+  }
+
   /**
    * Waits until the service has seen the transaction on the chain, which may be a while after the wallet's receipt.
    * @throws DepositExpiredError, or the signal's reason
@@ -148,7 +156,10 @@ export class Transactions extends Resource {
   async confirmed(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
     for (let pauseMs = CONFIRMATION_POLL_MS; ; pauseMs = Math.min(MOST_CONFIRMATION_POLL_MS, pauseMs * 1.5)) {
       const transaction = await this.byId(id, { signal });
-      if (transaction.status === 'CONFIRMED') return transaction;
+      if (transaction.status === 'CONFIRMED') {
+        this.onConfirmed?.(id);
+        return transaction;
+      }
       if (transaction.status === 'EXPIRED') throw new DepositExpiredError(id);
       await wait(pauseMs, signal);
     }

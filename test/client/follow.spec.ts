@@ -136,6 +136,18 @@ it('reads nothing while nobody looks, whatever happens, and once when somebody d
   expect(service.count(START)).toBe(2);
 });
 
+it('reads nothing in a hidden tab that goes on for one that is closed, until somebody looks', async () => {
+  const [first, second] = [follow(), follow()];
+  await reach(() => first.follower.state.live && second.follower.state.live);
+  for (const { tab } of [first, second]) tab.look('hidden');
+  first.follower.stop();
+  await reach(() => service.count(STREAM) === 2);
+  await pass(30_000);
+  expect(service.count(START)).toBe(1);
+  second.tab.look('visible');
+  await reach(() => service.count(START) === 2);
+});
+
 describe('queries', () => {
   const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, gcTime: Infinity } } });
   const stops: (() => void)[] = [];

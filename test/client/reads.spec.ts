@@ -3,7 +3,7 @@ import { savingsQueries } from '@pooled-savings/client/queries';
 import { tokenOf } from '../support/processes/start-service';
 
 /** A service that answers when the test says so. */
-function serve(payments = memoryPayments()) {
+function serve(payments = memoryPayments(), data = {}) {
   const requests: Request[] = [];
   const waiting: (() => void)[] = [];
   const send: typeof fetch = async (input) => {
@@ -13,7 +13,7 @@ function serve(payments = memoryPayments()) {
       waiting.push(resolve);
       request.signal.addEventListener('abort', () => reject(request.signal.reason as Error));
     });
-    return Response.json({ success: true, data: {} });
+    return Response.json({ success: true, data });
   };
   const client = new SavingsClient({
     baseUrl: 'http://service.test',
@@ -61,4 +61,22 @@ it('asks about a payment that has not arrived once, however many listen to the l
   expect(jest.getTimerCount()).toBe(1);
   for (const end of ends) end();
   jest.useRealTimers();
+});
+
+it('shows a payment as done once its deposit was found confirmed', async () => {
+  const payments = memoryPayments();
+  await payments.put({
+    id: 'x',
+    kind: 'deposit',
+    depositId: 'd',
+    state: 'mined',
+    hash: '0x1',
+    startedAt: 1,
+  } as Partial<Payment> as Payment);
+  const { client, answer } = serve(payments, { status: 'CONFIRMED' });
+  const confirmed = client.transactions.confirmed('d');
+  await answer();
+  await confirmed;
+  await new Promise(setImmediate);
+  expect(await client.payments.list()).toMatchObject([{ state: 'done', arrived: true }]);
 });

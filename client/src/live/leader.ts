@@ -82,7 +82,8 @@ export class Leader {
       if (!unreachable && pausedUntil === null) this.reader.soon();
     });
     try {
-      this.reader.want();
+      // After another tab has led, what it may not have read can wait until somebody looks.
+      if (this.cursor === undefined || this.audience.isSeen()) this.reader.want();
       await Promise.all([this.stream(signal), this.poll(signal)]);
     } catch (error) {
       if (!signal.aborted) throw error;

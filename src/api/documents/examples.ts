@@ -6,15 +6,25 @@ export const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 export const HASH_EXAMPLE = '0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8';
 const AMOUNT_EXAMPLE = '25000000000000000000';
 const ADDRESS = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+const CONTRACT = '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0';
 
 /** For fields whose type does not say what they look like. */
 const BY_NAME: Record<string, string | number> = {
+  limit: 20,
   chainId: 31_337,
   symbol: 'SAVE',
   decimals: 18,
   nonceLifetimeSeconds: 600,
   tokenLifetimeSeconds: 604_800,
   txHash: HASH_EXAMPLE,
+  contract: CONTRACT,
+  contractAddress: CONTRACT,
+  to: CONTRACT,
+  gasUsed: '84213',
+  gasPrice: '1000000007',
+  l1Fee: '18230941',
+  ticketsExact: '1',
+  totalTicketsExact: '1',
   ended: 'session',
   nonce: 'w8KpXs2Rb7QeT4vN',
 };

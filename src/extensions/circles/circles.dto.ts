@@ -87,7 +87,8 @@ export class OpenCircleQuery {
   @ApiPropertyOptional({
     pattern: AMOUNT,
     example: '50000000000000000000',
-    description: 'Amount that each member locks to join, up to 2^128-1; 0 by default',
+    description:
+      'Amount that each member locks to join, up to 2^128-1; 0 by default. It covers missing payments',
   })
   @IsOptional()
   @IsAmount()
@@ -100,7 +101,11 @@ export class OpenCircleQuery {
   @Max(LONGEST)
   period: number;
 
-  @ApiProperty({ pattern: UTC, example: '2026-12-21T05:00:00Z', description: 'Deadline, within a year' })
+  @ApiProperty({
+    pattern: UTC,
+    example: '2026-12-21T05:00:00Z',
+    description: 'Deadline for joining, within a year',
+  })
   @Matches(new RegExp(UTC), { message: 'must be a time in UTC, as 2026-12-21T05:00:00Z' })
   joinBy: string;
 
@@ -114,7 +119,11 @@ export class OpenCircleQuery {
 }
 
 export class CirclePaymentQuery {
-  @ApiPropertyOptional({ format: 'uuid', description: 'Pending deposit of this amount, which is paid' })
+  @ApiPropertyOptional({
+    format: 'uuid',
+    description:
+      'Pending deposit of the caller in this pool, of exactly this amount, which the payment confirms',
+  })
   @IsOptional()
   @IsString()
   transaction?: string;

@@ -6,6 +6,7 @@ import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESSES = { type: String, isArray: true } as const;
 const CONTRACT = '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9';
+const TOKEN = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
@@ -66,14 +67,22 @@ export class SignInRules {
 @ApiExtraModels(TokenInfo)
 export class ClientConfig {
   @ApiInteger('Chain id; null until the indexer has read it', { nullable: true }) chainId: number | null;
-  @ApiProperty({ type: ChainInfo, nullable: true, description: 'For wallets (EIP-3085); null as `chainId`' })
+  @ApiProperty({
+    type: ChainInfo,
+    nullable: true,
+    description: 'Data for wallets (EIP-3085); null as `chainId`',
+  })
   chain: ChainInfo | null;
-  @ApiProperty({ type: TokenInfo, nullable: true, description: 'Token in which sums are; null as `chainId`' })
+  @ApiProperty({
+    type: TokenInfo,
+    nullable: true,
+    description: 'Token in which sums are; null until the indexer has read it',
+  })
   token: TokenInfo | null;
   @ApiProperty({
     type: 'object',
     additionalProperties: { $ref: getSchemaPath(TokenInfo) },
-    example: { [CONTRACT]: { address: CONTRACT, symbol: 'USDC', decimals: 6 } },
+    example: { [CONTRACT]: { address: TOKEN, symbol: 'USDC', decimals: 6 } },
     description: 'Token by contract address, once the indexer has read it',
   })
   contractTokens: Record<string, TokenInfo>;
@@ -91,7 +100,10 @@ export class ClientConfig {
     description: 'Different minimums, by contract address',
   })
   minimumDeposits: Record<string, string>;
-  @ApiProperty({ type: ContractMinimums, description: 'Smallest deposit and smallest partial withdrawal' })
+  @ApiProperty({
+    type: ContractMinimums,
+    description: 'Smallest deposit of each contract, and smallest partial withdrawal',
+  })
   contractMinimums: ContractMinimums;
   @ApiProperty({
     type: 'object',
@@ -100,12 +112,21 @@ export class ClientConfig {
     description: 'Calls under `/pools/{id}/calls`, by contract address, once the indexer has read it',
   })
   contractCalls: Record<string, PoolCall[]>;
-  @ApiProperty({ ...ADDRESSES, description: 'Contracts whose calls are for the owner of a pool alone' })
+  @ApiProperty({
+    ...ADDRESSES,
+    description: 'Contracts whose calls are for the owner of a pool alone, 403 for members',
+  })
   contractsByAccount: string[];
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
-  @ApiProperty({ description: 'Whether `/analytics/pools` and the lottery need no token' })
+  @ApiProperty({
+    description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',
+  })
   publicStatistics: boolean;
-  @ApiProperty({ required: false, description: 'In development only', example: 'http://127.0.0.1:8545' })
+  @ApiProperty({
+    required: false,
+    description: 'Endpoint of the local chain, in development only',
+    example: 'http://127.0.0.1:8545',
+  })
   rpcUrl?: string;
 }
 

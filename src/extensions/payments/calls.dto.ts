@@ -32,13 +32,17 @@ export class DepositCallsQuery {
   @ApiPropertyOptional({
     pattern: AMOUNT,
     example: '25000000000000000000',
-    description: 'From 1 to 2^256-1; optional with `transaction`, whose amount it must equal',
+    description:
+      'Smallest token units, from 1 to 2^256-1; optional with `transaction`, whose amount it must equal',
   })
   @IsOptional()
   @IsPositiveAmount()
   amount?: string;
 
-  @ApiPropertyOptional({ format: 'uuid', description: 'Pending deposit in this pool, which is paid' })
+  @ApiPropertyOptional({
+    format: 'uuid',
+    description: 'Pending deposit of the caller in this pool, which the payment confirms',
+  })
   @IsOptional()
   @IsString()
   transaction?: string;
@@ -51,7 +55,11 @@ export class WithdrawCallsQuery {
 }
 
 export class CompoundingCallsQuery {
-  @ApiProperty({ enum: ['true', 'false'], example: 'true', description: 'Whether yield compounds' })
+  @ApiProperty({
+    enum: ['true', 'false'],
+    example: 'true',
+    description: 'Whether yield compounds from now on',
+  })
   @IsIn(['true', 'false'])
   enabled: 'true' | 'false';
 }

@@ -21,7 +21,11 @@ export class ExportQuery {
 }
 
 export class ExportedRow {
-  @ApiProperty({ enum: SECTIONS.map(({ kind }) => kind), description: 'Kind', example: 'position' })
+  @ApiProperty({
+    enum: SECTIONS.map(({ kind }) => kind),
+    description: 'Kind of the row',
+    example: 'position',
+  })
   kind: string;
 
   @ApiProperty({
@@ -36,6 +40,10 @@ export class ExportedRow {
 export class DeletedAccount {
   @ApiAddress() address: string;
 
-  @ApiProperty({ example: true, description: 'Whether the address stays as the owner of pools' })
+  @ApiProperty({
+    example: true,
+    description:
+      'Whether the address stays as the owner of paid pools, or of cancelled ones that a late payment would restore',
+  })
   stays: boolean;
 }

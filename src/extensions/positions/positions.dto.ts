@@ -10,7 +10,10 @@ export class PositionItem {
   @ApiAmount('Sum of `claimed` and `claimable`; null where `claimable` is', { nullable: true })
   earned: string | null;
   @ApiAmount('Yield paid out') claimed: string;
-  @ApiAmount('Claimable yield at `blockNumber`; null where only the contract knows it', { nullable: true })
+  @ApiAmount(
+    'Claimable yield at `blockNumber`; null where only the contract knows it, and before the first price of a vault',
+    { nullable: true },
+  )
   claimable: string | null;
   @ApiProperty({ description: 'Whether the caller has enabled compounding on the chain' })
   compounding: boolean;

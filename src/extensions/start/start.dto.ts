@@ -35,11 +35,20 @@ export class StartPage {
   @ApiProperty(list('positions', '/users/me/positions', PositionItem)) positions: FirstPage<PositionItem>;
   @ApiProperty(list('transactions', '/transactions', TransactionItem))
   transactions: FirstPage<TransactionItem>;
-  @ApiProperty({ type: CurrentDraw, nullable: true, description: 'As `GET /lottery/current`, or null' })
+  @ApiProperty({
+    type: CurrentDraw,
+    nullable: true,
+    description: 'As `GET /lottery/current`; null if no draw is open',
+  })
   draw: CurrentDraw | null;
   @ApiProperty(list('entries', '/lottery/me', DrawEntry)) entries: FirstPage<DrawEntry>;
   @ApiProperty(list('winners', '/lottery/winners', Winner)) winners: FirstPage<Winner>;
-  @ApiProperty({ type: [String], example: [], description: 'Contracts not known to have the first token' })
+  @ApiProperty({
+    type: [String],
+    example: [],
+    description:
+      'Contracts not known to have the first token: their amounts are in `analytics.otherTokens`, or in no sum',
+  })
   otherContracts: string[];
   @ApiProperty({
     description: '`Last-Event-ID` with which `GET /events` continues after this response',

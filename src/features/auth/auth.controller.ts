@@ -29,7 +29,7 @@ import { scanSiweMessage } from './siwe';
 import { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE, tokenOf } from './users.sql';
 
-const UNLIMITED = 'Under `/users` it does not count toward the limit of `/auth`.';
+const UNLIMITED = 'Requests under `/users` do not count toward the limit of `/auth`.';
 
 /**
  * What pages do without anybody trying to sign in. It is at two places, because the limit of `/auth` is there against

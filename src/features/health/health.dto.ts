@@ -29,7 +29,10 @@ export class HealthReport {
   @ApiTime() timestamp: string;
   @ApiInteger('Uptime in seconds') uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
-  @ApiInteger('Last block that the service has applied; null while unknown', { nullable: true })
+  @ApiInteger(
+    'Last block that the service has applied, except of contracts that are loading; null while unknown',
+    { nullable: true },
+  )
   block: number | null;
 }
 

@@ -50,7 +50,7 @@ export class CreatePoolRequest {
 
   @ApiPropertyOptional({
     pattern: ADDRESS.source,
-    description: 'Of `furtherContracts` of `/config`; by default of `contracts`',
+    description: 'One of `furtherContracts` of `/config`; by default the one of `contracts`',
   })
   @IsOptional()
   @Matches(ADDRESS, { message: 'must be an address' })
@@ -106,7 +106,9 @@ export class CreatedPool extends PoolIdentity {
 export class UpdatedPool {
   @ApiId() id: string;
   @ApiProperty() autoCompound: boolean;
-  @ApiProperty({ description: 'Whether the owner has enabled compounding on the chain' })
+  @ApiProperty({
+    description: 'Whether the owner has enabled compounding on the chain, which alone moves yield',
+  })
   compounding: boolean;
 }
 
@@ -156,7 +158,10 @@ export class PoolDetail extends PoolFields {
     description: 'Addresses without the owner, ascending',
   })
   memberAddresses: string[];
-  @ApiProperty({ type: [TransactionSummary], description: 'The 100 newest, newest first' })
+  @ApiProperty({
+    type: [TransactionSummary],
+    description: 'The 100 newest, newest first; `GET /transactions?poolId=` has all',
+  })
   transactions: TransactionSummary[];
 }
 

@@ -1,4 +1,5 @@
 import { toFunctionSelector } from 'viem';
+import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
 import { until } from '../support/app';
@@ -159,5 +160,24 @@ describe('facts of the chain', () => {
     // A quarantined contract has to show a further block.
     await bench.deposit(bench.pools[0], 10n);
     await follow();
+  });
+
+  it('another token than that of the ledger is refused, also when it is read only later, unless the ledger is empty', async () => {
+    const former = `0x${'5'.repeat(40)}`;
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
+    const [{ first }] = await bench.sql<{ first: number }>(
+      'SELECT min(block_number)::int AS first FROM chain_events',
+    );
+    refuseToken();
+    const { ended } = (await bench.follow()).get(Indexer);
+    await bench.atHead();
+    bench.proxy.faults = {};
+    const refusal = `amounts of the token ${former}, but .* now have ${test().token}.*rewind --to ${first - 1}$`;
+    await expect(ended).rejects.toThrow(new RegExp(refusal, 'i'));
+    await bench.leave();
+    await bench.startAfresh();
+    await bench.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'OLD', 6)`, [former]);
+    await follow();
+    expect(await facts()).toEqual(test());
   });
 });

@@ -113,6 +113,7 @@ export class Follower {
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
+    if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(cursor, this.contracts.turn(cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
     if (hasJoined) this.ahead.clear();

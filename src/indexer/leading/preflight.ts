@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { columnsOf } from '#platform/postgres/columns';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
-import { openCursor } from '#indexer/agreement/chain-identity';
+import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { followContracts } from '#indexer/contracts/contract-set';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
@@ -12,8 +12,8 @@ import type { Lead } from './leader';
 import { type ReadTokens, contractsWithoutCode, readContractFacts, readTokens } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
-/** Time before facts that could not be read are asked for again: some contracts never name their token. */
-const RETRY_MS = 15_000;
+/** Time before the next attempt to read missing facts. It doubles: some contracts never name their token. */
+const RETRY_MS = { first: 5000, most: 300_000 };
 
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
@@ -21,9 +21,12 @@ export class Preflight {
   private readonly logger = new Logger(Preflight.name);
   /** Contracts that cannot be followed, and why: their amounts could be of any token. */
   barred: ReadonlyMap<string, string> = new Map();
+  /** No contract has the first token of the ledger any more, as a later attempt found. */
+  refusal?: WrongChain;
   readonly failure = 'the token of the contracts could not be read';
   /** Whether anything could not be read, or a contract was not there. */
   private isLacking = false;
+  private retryMs = RETRY_MS.first;
   private epoch = 0;
 
   constructor(
@@ -39,6 +42,7 @@ export class Preflight {
     const cursor = await openCursor(client, writer, reader, endpoints, environment);
     await followContracts(client, reader.source, cursor, environment, this.logger, this.adapters.of);
     this.epoch = cursor.epoch;
+    this.retryMs = RETRY_MS.first;
     await this.keepFacts(client, reader);
     if (this.isLacking) this.logger.warn(`not all facts of the contracts could be read; trying again`);
     return cursor;
@@ -49,12 +53,17 @@ export class Preflight {
   }
 
   pauseMs(): number {
-    return RETRY_MS;
+    return (this.retryMs = Math.min(this.retryMs * 2, RETRY_MS.most));
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
   async round(client: Client): Promise<void> {
-    await this.keepFacts(client);
+    try {
+      await this.keepFacts(client);
+    } catch (error) {
+      if (!(error instanceof WrongChain)) throw error;
+      this.refusal = error;
+    }
   }
 
   /** Logs each contract that is missing, and each that has appeared, once. */
@@ -84,7 +93,7 @@ export class Preflight {
     this.isLacking = !tokens || !facts || this.barred.size > 0 || this.telemetry.missing.size > 0;
   }
 
-  /** Bars contracts whose amounts could be of any token. */
+  /** Bars contracts whose amounts could be of any token. @throws WrongChain when no contract has the first token now */
   private async judgeTokens(client: Client, { known, unknown }: ReadTokens): Promise<void> {
     const { rows } = await client.query<{ contract: string; token: string; first: string | null }>(STORED);
     const stored = new Map(rows.map(({ contract, ...row }) => [contract, row]));
@@ -101,6 +110,8 @@ export class Preflight {
       );
     }
     this.barred = barred;
+    const now = this.endpoints.contracts.flatMap((contract) => stored.get(contract)?.token ?? []);
+    if (known.length > 0) await refuseChange(client, [...now, ...known.map(({ address }) => address)]);
   }
 }
 
@@ -138,3 +149,19 @@ const STORED = `
   SELECT k.contract, k.token,
     (SELECT e.block_number FROM chain_events e WHERE e.contract = k.contract ORDER BY e.seq LIMIT 1) AS first
   FROM chain_tokens k`;
+
+/** @throws WrongChain when the ledger has sums in a token that is none of these */
+async function refuseChange(client: Client, tokens: string[]): Promise<void> {
+  const { rows } = await client.query<{ token: string; first: string }>(CHANGED, [tokens]);
+  if (!rows[0]) return;
+  const { token, first } = rows[0];
+  throw new WrongChain(
+    `the ledger holds amounts of the token ${token}, but the contracts of POOL_CONTRACTS now have ` +
+      `${[...new Set(tokens)].join(', ')}. Name contracts of the former token, or take all events back: ` +
+      `rewind --to ${Number(first) - 1}`,
+  );
+}
+
+const CHANGED = `
+  SELECT f.token_address AS token, (SELECT min(block_number) FROM chain_events) AS first
+  FROM chain_facts f WHERE f.token_address <> ALL ($1) AND EXISTS (SELECT FROM chain_events)`;

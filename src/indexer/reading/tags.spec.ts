@@ -68,6 +68,24 @@ describe('the tags of a node', () => {
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });
 
+  it('are asked for once a minute until it has some', async () => {
+    says.safe = says.finalized = null;
+    const now = jest.spyOn(performance, 'now').mockReturnValue(1e9);
+    const tags = reader();
+    for (const passed of [0, 3_000, 61_000]) {
+      now.mockReturnValue(1e9 + passed);
+      await tags.head();
+    }
+    says.finalized = block(80);
+    for (const passed of [122_000, 125_000]) {
+      now.mockReturnValue(1e9 + passed);
+      await tags.head();
+    }
+    jest.restoreAllMocks();
+    expect(node.sizes).toEqual([3, 1, 3, 3, 3]);
+    expect(numbers(tags)).toEqual({ safe: undefined, finalized: 80 });
+  });
+
   it('are asked for again when the node fails without them, too', async () => {
     const answer = node.target;
     node.target = () => {

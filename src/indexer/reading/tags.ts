@@ -6,9 +6,9 @@ import { type Call, type Rpc, RpcError } from './rpc';
 export type Tag = 'safe' | 'finalized';
 export type Tagged = Partial<Record<Tag, Block>>;
 
-/** Time between requests for the tags, and the wait after a request with them failed. */
+/** Time between requests for the tags, and for those of a node that has never had any or failed when asked for them. */
 const ASK_MS = 2_000;
-const FAILED_MS = 60_000;
+const NONE_MS = 60_000;
 
 /** Asks a node for its head, and every few seconds in the same request for the blocks that it calls safe and final. */
 export class TagReader {
@@ -31,7 +31,7 @@ export class TagReader {
     const now = performance.now();
     const tags = now >= this.askAt ? this.tags : [];
     // After a failure with tags, the next request is sent without them. If that fails too, the tags were not the cause.
-    this.askAt = tags.length > 0 ? now + FAILED_MS : this.askAt;
+    this.askAt = tags.length > 0 ? now + NONE_MS : this.askAt;
     let answers: unknown[];
     try {
       answers = await this.rpc.settled(['latest', ...tags].map(call), patienceMs, 'reading');
@@ -39,7 +39,6 @@ export class TagReader {
       if (tags.length === 0) this.askAt = 0;
       throw error;
     }
-    if (tags.length > 0) this.askAt = now + ASK_MS;
     const [latest, ...found] = answers;
     if (latest instanceof RpcError) throw latest;
     const head = latest ? toBlock(latest as RawBlock) : undefined;
@@ -49,6 +48,7 @@ export class TagReader {
       const block = taggedBlock(found[i], highest);
       if (block) this.tagged[tag] = block;
     }
+    if (tags.length > 0 && Object.keys(this.tagged).length > 0) this.askAt = now + ASK_MS;
     return head;
   }
 }

@@ -98,10 +98,11 @@ export class AgreedChain implements CappedChain {
     for (const some of [[header], calls, [header]]) {
       const answers = await this.settled(endpoint, some);
       if (answers instanceof Error) return answers;
+      const other = some !== calls && otherThan(at, answers[0]);
+      if (other) return other;
       found.push(answers);
     }
-    const [[before], answers, [after]] = found;
-    return otherThan(at, before) ?? otherThan(at, after) ?? answers;
+    return found[1];
   }
 
   private async settled(endpoint: WatchedEndpoint, calls: Call[]): Promise<unknown[] | Error> {

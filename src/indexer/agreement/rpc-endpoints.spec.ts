@@ -1,4 +1,5 @@
-import { ChainUndecided, chooseChain } from './rpc-endpoints';
+import { RpcError } from '#indexer/reading/rpc';
+import { ChainUndecided, RpcEndpoints, chooseChain } from './rpc-endpoints';
 
 const OURS = { chainId: 10, genesis: '0xa' };
 const FORK = { chainId: 10, genesis: '0xf' };
@@ -44,4 +45,14 @@ describe('the chain of the first start', () => {
 
   it('is of no use when all of them are of another than CHAIN_ID, which is then found', () =>
     expect(chooseChain(endpoints([OTHER, THIRD]), 1, 10)).toBe(OTHER));
+});
+
+it('where no endpoint gives blocks, the error is that of the reader, which says what is wrong', async () => {
+  const refusing = (message: string): unknown => ({
+    source: { blocks: () => Promise.reject(new RpcError('eth_getBlockByNumber', -32000, message)) },
+  });
+  const endpoints = { reader: refusing('history is pruned'), witnesses: () => [refusing('busy')] };
+  await expect(RpcEndpoints.prototype.blocks.call(endpoints as never, [7])).rejects.toThrow(
+    'history is pruned',
+  );
 });

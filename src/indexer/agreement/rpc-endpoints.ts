@@ -12,7 +12,7 @@ import type { RetryKind } from '#ledger/chain/json-rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type Heads, judgeHeads } from './heads';
 import { type SequenceCheck, hasGap } from './sequence-check';
-import { Disagreement, type Testimony, acceptedClaim, askEach, claimsOf, verdict } from './vote';
+import { Disagreement, type Testimony, acceptedClaim, claimsOf, verdict } from './vote';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -216,9 +216,13 @@ export class RpcEndpoints {
    */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
     const heard = [this.reader, ...this.witnesses(this.reader)];
-    const told = await askEach(heard, ({ source }) => source.blocks(numbers));
-    const answered = told.flatMap((blocks, i) => (blocks ? [{ endpoint: heard[i], blocks }] : []));
-    if (answered.length === 0) throw new RpcUnavailable('no endpoint has answered');
+    const asked = heard.map(({ source }) => source.blocks(numbers));
+    const outcomes = await Promise.allSettled(asked);
+    const answered = outcomes.flatMap((each, i) =>
+      each.status === 'fulfilled' ? [{ endpoint: heard[i], blocks: each.value }] : [],
+    );
+    // The reader's error says why, and what to do about it.
+    if (answered.length === 0) return asked[0];
     return numbers.map((number, i) => {
       const said = answered.map(({ blocks }) => blocks[i]);
       const claims = said.map((block) => block && JSON.stringify(block));

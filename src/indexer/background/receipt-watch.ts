@@ -20,8 +20,8 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /**
  * Fills in what confirmed transactions cost, from their receipts. It is for display only: each round sends a few calls
- * and repeats none, for the newest blocks and sometimes for older ones, one after another. Blocks whose receipts no endpoint has are asked for
- * less and less often.
+ * and repeats none, for the newest blocks and sometimes for older ones, one after another. Blocks whose receipts no
+ * endpoint has are asked for less and less often.
  */
 @Injectable()
 export class ReceiptWatch {

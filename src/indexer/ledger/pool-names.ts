@@ -30,9 +30,9 @@ const FIND_LATE = `
         WHERE p.id IS NOT NULL AND NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id))) o), '[]') AS openers`;
 
 /**
- * Ids are given as 32 hex digits. Ties pools to the names that these accounts have opened, the first to the first, with those that have waited. A pool
- * is held until it is tied, so that it is not cancelled meanwhile. Parameters: contracts and accounts; of the new events
- * that open a pool: contract, account, name, block, log index.
+ * Ties pools to the names that these accounts have opened, the first to the first, with those that have waited. A pool
+ * is held until it is tied, so that it is not cancelled meanwhile. Ids are given as 32 hex digits. Parameters: contracts
+ * and accounts; of the new events that open a pool: contract, account, name, block, log index.
  */
 export const TIE = `
   WITH asked AS MATERIALIZED (

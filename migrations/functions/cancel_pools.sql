@@ -91,25 +91,28 @@ END $$;
 
 -- Brings back those of these pools that were cancelled, under the same ids, with their members and the pending deposit.
 -- Returns how many. Only events of a pool's own contract bring it back; null: that is known already.
-CREATE OR REPLACE FUNCTION restore_pools(pools uuid[], contracts text[]) RETURNS integer LANGUAGE sql
+CREATE OR REPLACE FUNCTION restore_pools(pools uuid[], contracts text[]) RETURNS integer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  WITH back AS (
-    DELETE FROM cancelled_pools c USING (SELECT DISTINCT id, contract FROM unnest($1, $2) AS n(id, contract)) n
-    WHERE c.id = n.id AND (n.contract IS NULL OR n.contract = c.contract_address) RETURNING c.*
-  ), pool AS (
-    INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, created_at, last_update)
-    SELECT id, type, owner_id, contract_address, auto_compound, created_at, now() FROM back
-  ), member AS (
-    INSERT INTO pool_members (pool_id, address, role, type)
-    SELECT id, account, 'OWNER', type FROM back
-    UNION ALL SELECT id, m.address, 'MEMBER', type FROM back CROSS JOIN unnest(members) AS m(address)
-  ), deposit AS (
-    INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
-    SELECT deposit_id, id, owner_id, true, 'DEPOSIT', 'PENDING', account, amount, amount, created_at
-    FROM back WHERE deposit_id IS NOT NULL
+DECLARE
+  back cancelled_pools[];
+BEGIN
+  WITH restored AS (
+    DELETE FROM cancelled_pools c USING (
+      SELECT DISTINCT id, contract FROM unnest(restore_pools.pools, contracts) AS n(id, contract)) n
+    WHERE c.id = n.id AND (n.contract IS NULL OR n.contract = c.contract_address) RETURNING c
   )
-  SELECT count(*)::integer FROM back
-$$;
+  SELECT coalesce(array_agg(c), '{}') INTO back FROM restored;
+  -- Not in one statement: its triggers would count the deposits for members who begin with them.
+  INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, created_at, last_update)
+  SELECT id, type, owner_id, contract_address, auto_compound, created_at, now() FROM unnest(back);
+  INSERT INTO pool_members (pool_id, address, role, type)
+  SELECT id, account, 'OWNER', type FROM unnest(back)
+  UNION ALL SELECT id, m.address, 'MEMBER', type FROM unnest(back) CROSS JOIN unnest(members) AS m(address);
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
+  SELECT deposit_id, id, owner_id, true, 'DEPOSIT', 'PENDING', account, amount, amount, created_at
+  FROM unnest(back) WHERE deposit_id IS NOT NULL;
+  RETURN cardinality(back);
+END $$;
 
 CREATE OR REPLACE TRIGGER cancelled_pools_fixed BEFORE UPDATE OF cancelled_at ON cancelled_pools
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_write('its age decides how long it is kept');

@@ -77,6 +77,8 @@ describe('rows that hang on a pool', () => {
   });
 
   it('are as they were where they are restored', async () => {
+    // One that is looked up, so that the membership of the second is indexed.
+    await create();
     const { id } = await create();
     const restored = (await keys()).filter(({ name }) => HANGING[name] === 'restored');
     const rows = () =>

@@ -121,3 +121,5 @@ END $$;
 
 CREATE OR REPLACE TRIGGER publish_pools AFTER INSERT ON pools REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT WHEN (creating() IS NOT TRUE) EXECUTE FUNCTION publish_pools();
+
+DROP FUNCTION IF EXISTS end_of_history, pass_history(bigint, bigint, bigint);

@@ -213,6 +213,30 @@ describe('migrating', () => {
       await run();
       expect(await problemOf(client)).toBeUndefined();
     });
+
+    it('are installed while others read; a trigger that they drop does nothing from then on', async () => {
+      await client.query(`CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
+          AS $$ BEGIN RAISE EXCEPTION 'of the version before'; END $$;
+        CREATE TRIGGER submissions_end AFTER DELETE ON transactions EXECUTE FUNCTION submissions_end();
+        COMMENT ON TRIGGER submissions_end ON transactions IS 'its digest';
+        COMMENT ON TABLE migrations IS NULL`);
+      const left = async (): Promise<unknown[]> => {
+        const { rows } = await client.query(
+          `SELECT obj_description(oid) AS digest FROM pg_trigger WHERE tgname = 'submissions_end'`,
+        );
+        return rows;
+      };
+      const reader = await connection(url);
+      await reader.query('BEGIN; SELECT FROM transactions');
+      await run();
+      expect([await problemOf(client), await left()]).toEqual([undefined, [{ digest: null }]]);
+      expect(lines.at(-1)).toMatch(/^others use what this drops, .*submissions_end/s);
+      await client.query('DELETE FROM transactions');
+      await reader.query('COMMIT');
+      await run();
+      const { rows } = await client.query(`SELECT to_regproc('submissions_end') AS function`);
+      expect([await left(), rows]).toEqual([[], [{ function: null }]]);
+    });
   });
 
   it('undoes the last one', async () => {

@@ -15,8 +15,10 @@ const RETRY_MS = 2000;
 const PATIENCE_MS = 10 * 60_000;
 const POLL_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
+const IS_NEEDED = '2BP01';
 const TRIGGER = /^CREATE OR REPLACE TRIGGER (\w+)[^;]*? ON (\w+)[^;]*;/gm;
 const DROP = /^DROP [^;]*;/gm;
+const DROP_TRIGGER = /^DROP TRIGGER IF EXISTS (\w+) ON (\w+);/gm;
 
 /** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
 export const migrationSource = (url: string): DataSource => {
@@ -104,17 +106,31 @@ export class Migrator {
     const now = installed(VERSION, digestOf([...texts, privileges()].join('\0')));
     const by = before && / of ([^:]+): (?!reverted)/.exec(before)?.[1];
     if (by && isLater(by, VERSION)) return this.tell(`the functions of ${by}, a later version, stay`);
-    if (before === now) return;
-    await this.step(`functions of ${VERSION}`, () =>
-      this.transaction(runner, async () => {
-        await replace(runner, texts);
-        await runner.query(privileges());
-        await runner.query(`COMMENT ON TABLE migrations IS '${now}'`);
-      }),
-    );
+    if (before !== now)
+      await this.step(`functions of ${VERSION}`, () =>
+        this.transaction(runner, async () => {
+          await replace(runner, texts);
+          await runner.query(privileges());
+          await runner.query(`COMMENT ON TABLE migrations IS '${now}'`);
+        }),
+      );
+    for (const drop of texts.flatMap((text) => text.match(DROP) ?? [])) await this.drop(runner, drop);
   }
 
-  private async transaction(runner: QueryRunner, work: () => Promise<void>): Promise<void> {
+  /**
+   * By itself: to drop a trigger locks readers out, and those who read several tables would hold one and wait for another.
+   * While others read for long, it is left to a later run.
+   */
+  private async drop(runner: QueryRunner, statement: string): Promise<void> {
+    try {
+      await this.transaction(runner, () => runner.query(statement));
+    } catch (error) {
+      if (!hasCode(error, LOCK_NOT_AVAILABLE, IS_NEEDED)) throw error;
+      this.tell(`others use what this drops, the next run tries again: ${statement}`);
+    }
+  }
+
+  private async transaction(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
     await runner.query(`SET lock_timeout = ${LOCK_MS}`);
     await runner.startTransaction();
     try {
@@ -136,7 +152,7 @@ export class Migrator {
         this.tell(`${name}: ${seconds(from)}`);
         return;
       } catch (error) {
-        if (!isLocked(error) || performance.now() - began > this.patienceMs)
+        if (!hasCode(error, LOCK_NOT_AVAILABLE) || performance.now() - began > this.patienceMs)
           throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
         this.tell(`${name}: others use what it changes; trying again`);
         await pause(RETRY_MS * (0.5 + Math.random() / 2));
@@ -169,28 +185,43 @@ export class Migrator {
 }
 
 /**
- * Functions first, then triggers, and then what is dropped, so the order of files does not matter. A trigger is replaced
- * only if its text has changed, which its comment tells: that locks its table, and replacing a function locks nothing.
+ * Functions first, then triggers, so the order of files does not matter. A trigger is replaced only if its text has changed,
+ * which its comment tells: that locks its table, and replacing a function locks nothing. One that is to be dropped is
+ * disabled until then.
  */
 async function replace(runner: QueryRunner, texts: string[]): Promise<void> {
   // Bodies in SQL may call functions of files behind theirs.
   await runner.query('SET LOCAL check_function_bodies = off');
   for (const text of texts) await runner.query(text.replaceAll(TRIGGER, '').replaceAll(DROP, ''));
   const from = performance.now();
-  for (const [trigger, name, table] of texts.flatMap((text) => [...text.matchAll(TRIGGER)])) {
-    const digest = digestOf(trigger);
-    const same = (await runner.query(
-      `SELECT FROM pg_trigger WHERE tgname = $1 AND tgrelid = $2::regclass AND obj_description(oid, 'pg_trigger') = $3`,
-      [name, table, digest],
-    )) as unknown[];
-    if (same.length > 0) continue;
+  const change = async (statement: string): Promise<void> => {
     // A lock that is held makes others wait for the next one too.
     const left = Math.max(Math.ceil(from + LOCKS_MS - performance.now()), 1);
     await runner.query(`SET LOCAL lock_timeout = ${Math.min(LOCK_MS, left)}`);
-    await runner.query(`${trigger} COMMENT ON TRIGGER ${name} ON ${table} IS '${digest}'`);
+    await runner.query(statement);
+  };
+  for (const [trigger, name, table] of texts.flatMap((text) => [...text.matchAll(TRIGGER)])) {
+    const digest = digestOf(trigger);
+    const [found] = await find(runner, name, table);
+    if (found?.comment !== digest)
+      await change(`${trigger} COMMENT ON TRIGGER ${name} ON ${table} IS '${digest}'`);
   }
-  for (const text of texts) for (const [drop] of text.matchAll(DROP)) await runner.query(drop);
+  for (const [drop, name, table] of texts.flatMap((text) => [...text.matchAll(DROP_TRIGGER)]))
+    for (const { view } of await find(runner, name, table))
+      // Nobody reads the views that have triggers. Without its comment, a version that has the trigger replaces it.
+      await change(
+        view
+          ? drop
+          : `ALTER TABLE ${table} DISABLE TRIGGER ${name}; COMMENT ON TRIGGER ${name} ON ${table} IS NULL`,
+      );
 }
+
+const find = (runner: QueryRunner, name: string, table: string) =>
+  runner.query(
+    `SELECT obj_description(t.oid, 'pg_trigger') AS comment, c.relkind = 'v' AS view
+     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE t.tgname = $1 AND c.oid = $2::regclass`,
+    [name, table],
+  ) as Promise<{ comment: string | null; view: boolean }[]>;
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -201,7 +232,7 @@ async function tryLock(runner: QueryRunner): Promise<boolean> {
   return locked;
 }
 
-function isLocked(error: unknown): boolean {
+function hasCode(error: unknown, ...codes: string[]): boolean {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  return cause instanceof DatabaseError && cause.code === LOCK_NOT_AVAILABLE;
+  return cause instanceof DatabaseError && codes.includes(cause.code!);
 }

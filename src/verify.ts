@@ -44,7 +44,9 @@ async function main(): Promise<number> {
   const operation = { command: 'verify --repair', arguments: chain ? '' : '--no-chain', by };
   const report = repair
     ? await recorded(databaseUrl, operation, run, ({ complete, differences, repaired }) => ({
-        ...{ complete, differences, repaired },
+        complete,
+        differences,
+        repaired,
       }))
     : await run();
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);

@@ -141,7 +141,7 @@ export const ERRORS = {
   outcome_unknown: named(
     503,
     'Service unavailable',
-    'The connection to the database was lost during a write, which may be done',
+    'The connection to the database was lost during a write, which may be done, now or later',
   ),
   busy: named(
     503,

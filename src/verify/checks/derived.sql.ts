@@ -346,7 +346,7 @@ export const NEXT_ADDRESSES = `
     UNION (SELECT key FROM counted LIMIT $2)
   ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;
 
-/** The names that contracts give to pools, which `replay` rebuilds, and the contracts that are a single pool. */
+/** The names that contracts give to pools, and the contracts that are a single pool. */
 export const NAMES: Comparison[] = [
   { table: 'chain_contracts', differences: COMPARE_POOLS },
   { table: 'pool_names', differences: COMPARE_NAMES },

@@ -34,8 +34,8 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   );
   /** The subject that was served last. */
   private after = '';
-  /** The subject that failed last. Several of its events at once may be too much for the database. */
-  private failed?: string;
+  /** Subjects that have failed. Several of their events at once may be too much for the database. */
+  private readonly failed = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -67,6 +67,8 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
   /** Until a round through all subjects finds nothing that no other process is at. */
   private async serveCrowds(): Promise<void> {
     let taken = 0;
+    // After a failure a round begins behind the subject that failed: its end does not say that nothing is left.
+    let isWhole = this.after === '';
     while (!this.loop.signal.aborted) {
       const next = await this.database.read(NEXT_CROWD, { after: this.after });
       // Stored first, so that others have their turn if this one fails.
@@ -74,17 +76,17 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
       if (next) {
         taken += await this.serve(next.subject);
         this.poller.hurry();
-      } else if (taken === 0) return;
-      else taken = 0;
+      } else if (isWhole && taken === 0) return this.failed.clear();
+      else [isWhole, taken] = [true, 0];
     }
   }
 
   private async serve(subject: string): Promise<number> {
     try {
-      const events = subject === this.failed ? 1 : CROWD_EVENTS;
+      const events = this.failed.has(subject) ? 1 : CROWD_EVENTS;
       return (await this.database.write(FAN_OUT_TO_CROWD, { subject, events }))!.taken;
     } catch (error) {
-      this.failed = subject;
+      this.failed.add(subject);
       throw error;
     }
   }

@@ -1,13 +1,13 @@
 -- Named statements of webhooks. Written by `npm run generate`.
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 webhooks uuid[], $2 most integer[]
+-- $1 webhooks uuid[], $2 lanes text[], $3 most integer[]
 PREPARE claim_webhook_deliveries AS
 WITH asked AS MATERIALIZED (
   SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
     array_remove(ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets,
-    CASE WHEN w.status = 'UNVERIFIED' THEN 0 WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
-  FROM unnest(($1::uuid[]), ($2::integer[])) a (id, most) JOIN webhooks w ON w.id = a.id
+    CASE WHEN w.status = 'UNVERIFIED' THEN 0 ELSE a.most END AS most
+  FROM unnest(($1::uuid[]), ($2::text[]), ($3::integer[])) a (id, lane, most) JOIN webhooks w ON w.id = a.id AND w.lane = a.lane
   WHERE w.due_at <= now() AND w.status <> 'DISABLED' FOR NO KEY UPDATE OF w SKIP LOCKED
 ), due AS MATERIALIZED (
   SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a

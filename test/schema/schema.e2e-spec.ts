@@ -555,6 +555,7 @@ describe('a hot statement reads few rows, by index', () => {
     }),
     run(deliveries.CLAIM_DELIVERIES, {
       webhooks: [md5('webhook7'), md5('webhook20'), md5('webhook30004')],
+      lanes: ['quick', 'quick', 'challenge'],
       most: [4, 4, 1],
     }),
     run(deliveries.FINISH_DELIVERIES, {

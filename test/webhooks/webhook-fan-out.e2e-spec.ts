@@ -3,8 +3,9 @@ import { Test } from '@nestjs/testing';
 import pino from 'pino';
 import { Database } from '#platform/database/database';
 import type { Statement } from '#platform/postgres/statement';
-import { DUE_WEBHOOKS } from '#extensions/webhooks/deliveries.sql';
+import { CLAIM_DELIVERIES, DUE_WEBHOOKS } from '#extensions/webhooks/deliveries.sql';
 import { EVERYONE, FAN_OUT_TO_CROWD, MOST_PENDING } from '#extensions/webhooks/fan-out.sql';
+import type { Lane } from '#extensions/webhooks/slots';
 import { WebhookFanOut } from '#extensions/webhooks/webhook-fan-out';
 import { WebhookSender } from '#extensions/webhooks/webhook-sender';
 import { createApp } from '#api/app.setup';
@@ -321,6 +322,23 @@ it('due webhooks are the first of each user at each host with free slots, withou
     { ...first, n: 3 },
     { ...other, n: 3 },
   ]);
+});
+
+it('a webhook whose lane has changed since it was due takes no slot of the other lane', async () => {
+  const [changed, failed] = [
+    await webhookOf(await app.signIn(), 'UNVERIFIED'),
+    await webhookOf(await app.signIn()),
+  ];
+  await app.sql('UPDATE webhooks SET failures = 1 WHERE id = $1', [failed]);
+  await app.sql(`INSERT INTO webhook_deliveries (webhook_id, event_id, topic) VALUES ($1, 'x', 'test')`, [
+    failed,
+  ]);
+  const claim = async (...lanes: Lane[]): Promise<string[]> =>
+    (await database.writeAll(CLAIM_DELIVERIES, { webhooks: [changed, failed], lanes, most: [1, 1] }))
+      .map(({ topic }) => topic)
+      .sort();
+  expect(await claim('quick', 'quick')).toEqual([]);
+  expect(await claim('challenge', 'slow')).toEqual(['challenge', 'test']);
 });
 
 it('an event that cannot be stored is set aside, and those before and after it come', async () => {

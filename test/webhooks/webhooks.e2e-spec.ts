@@ -209,7 +209,7 @@ it('what a process had taken that was killed is sent by another one after the le
      UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = now() + interval '1 hour' WHERE id = $1`,
     [id, webhook.id],
   );
-  const claim = { webhooks: [webhook.id], most: [4] };
+  const claim = { webhooks: [webhook.id], lanes: ['quick' as const], most: [4] };
   expect(await app.nest.get(Database).writeAll(CLAIM_DELIVERIES, claim)).toEqual([]);
   expect(target.received).toEqual([]);
   await goForward(app, webhook.id, '1 hour');

@@ -82,19 +82,23 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Takes webhooks that are due, and of each as many deliveries as `most` says, or the challenge. No other process takes the
- * webhooks before they are finished or the lease ends. The next challenge is due from here on, so a process that is killed
- * takes just one with it.
+ * Takes webhooks that are due, and of each as many deliveries as `most` says, or the challenge. A webhook whose lane has
+ * changed is left for the next look, because its slots are of the lane before. No other process takes the webhooks before
+ * they are finished or the lease ends. The next challenge is due from here on, so a process that is killed takes just one
+ * with it.
  */
-export const CLAIM_DELIVERIES = statement<{ webhooks: string[]; most: number[] }, ClaimedDelivery>(
+export const CLAIM_DELIVERIES = statement<
+  { webhooks: string[]; lanes: Lane[]; most: number[] },
+  ClaimedDelivery
+>(
   'claim_webhook_deliveries',
-  { webhooks: 'uuid[]', most: 'integer[]' },
+  { webhooks: 'uuid[]', lanes: 'text[]', most: 'integer[]' },
   `
     WITH asked AS MATERIALIZED (
       SELECT w.id, w.url, w.status = 'UNVERIFIED' AS is_challenged,
         array_remove(ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets,
-        CASE WHEN w.status = 'UNVERIFIED' THEN 0 WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
-      FROM unnest(:webhooks, :most) a (id, most) JOIN webhooks w ON w.id = a.id
+        CASE WHEN w.status = 'UNVERIFIED' THEN 0 ELSE a.most END AS most
+      FROM unnest(:webhooks, :lanes, :most) a (id, lane, most) JOIN webhooks w ON w.id = a.id AND w.lane = a.lane
       WHERE w.due_at <= now() AND w.status <> 'DISABLED' FOR NO KEY UPDATE OF w SKIP LOCKED
     ), due AS MATERIALIZED (
       SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a

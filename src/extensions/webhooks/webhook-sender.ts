@@ -70,6 +70,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       claimed = await this.database.writeAll(CLAIM_DELIVERIES, {
         webhooks: turns.map(({ webhook }) => webhook.id),
+        lanes: turns.map(({ webhook }) => webhook.lane),
         most: turns.map(({ slots }) => slots),
       });
     } finally {

@@ -188,6 +188,8 @@ export class WebhooksService {
     return this.change(session, text, async ({ id, status }, manager) => {
       const query = manager.createQueryBuilder().update(Webhook).set(CHALLENGED);
       const { affected } = await query.where({ id }).andWhere(MAY_BE_CHALLENGED).execute();
+      // As in `update`: what happened while it was disabled was left out.
+      if (affected && status === 'DISABLED') await this.notify(manager, id, 'reload');
       if (affected) return itemOf(await manager.findOneByOrFail(Webhook, { id }));
       const isVerified = status === 'ACTIVE' || status === 'PAUSED';
       const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';

@@ -87,7 +87,8 @@ export class Preflight {
     const facts = await readContractFacts(heard, contracts);
     if (tokens) await this.judgeTokens(client, tokens);
     const known = (tokens?.known ?? []).filter(({ contract }) => !this.barred.has(contract));
-    await client.query(KEEP, [this.epoch, ...columnsOf(known, 'contract', 'address', 'symbol', 'decimals')]);
+    const columns = columnsOf(known, 'contract', 'address', 'symbol', 'decimals');
+    await client.query(KEEP, [this.epoch, ...columns, contracts]);
     if (facts)
       await client.query(KEEP_CONTRACTS, [this.epoch, contracts, ...columnsOf(facts, 'minimum', 'circles')]);
     this.isLacking = !tokens || !facts || this.barred.size > 0 || this.telemetry.missing.size > 0;
@@ -131,7 +132,11 @@ const KEEP = `
   )
   INSERT INTO chain_facts AS f (chain_id, token_address, token_symbol, token_decimals)
   SELECT chain_id, t.token, t.symbol, t.decimals
-  FROM chain_cursor LEFT JOIN (SELECT * FROM told ORDER BY former DESC, place LIMIT 1) t ON true WHERE epoch = $1
+  FROM chain_cursor LEFT JOIN (SELECT * FROM told
+    -- A contract that is left out, because its token is another now, still has amounts of the first one.
+    WHERE former OR NOT EXISTS (SELECT FROM chain_facts f JOIN chain_tokens k ON k.token = f.token_address
+      WHERE k.contract = ANY ($6) AND k.contract <> ALL ($2))
+    ORDER BY former DESC, place LIMIT 1) t ON true WHERE epoch = $1
   ON CONFLICT ON CONSTRAINT chain_facts_pkey DO UPDATE SET
     chain_id = excluded.chain_id,
     token_address = coalesce(excluded.token_address, f.token_address),

@@ -5,7 +5,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { checkSettings, statementTimeout } from '#platform/postgres/connection-settings';
+import { checkSettings, onceAvailable, statementTimeout } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
@@ -82,8 +82,10 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   /** @throws Error when a pooler does not pass on the connections' settings */
   async onModuleInit(): Promise<void> {
-    await checkSettings(this.pool, namedStatementSettings(this.environment));
-    if (this.reads instanceof ReadPool) this.reads.sessionMs = await statementTimeout(this.readPool!);
+    await onceAvailable(async () => {
+      await checkSettings(this.pool, namedStatementSettings(this.environment));
+      if (this.reads instanceof ReadPool) this.reads.sessionMs = await statementTimeout(this.readPool!);
+    });
   }
 
   /** Connections of all pools of this process. `waiting` counts statements and requests that wait for one. */

@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isUnavailable } from './unavailable';
+
 /** By name, as `pg_settings` shows them: times in ms without a unit. */
 export type ConnectionSettings = Readonly<Record<string, string>>;
 
@@ -38,4 +41,20 @@ export async function statementTimeout(client: Queryable): Promise<number> {
   const text = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
   const { rows } = await client.query<{ ms: number }>(text, []);
   return rows[0].ms;
+}
+
+/** Times that a start asks a database that does not answer. */
+const TRIES = 10;
+const WAIT_MS = 1000;
+
+/** Repeats the work while the database is unavailable, or too slow. @throws its last error */
+export async function onceAvailable(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnavailable(error) || tries === TRIES) throw error;
+      await delay(WAIT_MS);
+    }
+  }
 }

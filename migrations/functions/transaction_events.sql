@@ -33,8 +33,8 @@ BEGIN
     RETURN NULL;
   END IF;
 
-  -- Most updates only fill in gas.
-  IF NOT EXISTS (SELECT FROM changed r JOIN former o ON o.id = r.id WHERE r.status <> o.status) THEN
+  -- Most updates only fill in gas. Full joins, as in transactions.sql.
+  IF NOT EXISTS (SELECT FROM changed r FULL JOIN former o ON o.id = r.id WHERE r.status IS DISTINCT FROM o.status) THEN
     RETURN NULL;
   END IF;
   -- By step: 1 and 2 take back that it was confirmed or expired, and show it as it was; 3 and 4 say that it is.
@@ -50,7 +50,7 @@ BEGIN
         'transactionType', r.type, 'txHash', x.tx_hash, 'blockNumber', x.block_number, 'logIndex', x.log_index,
         'account', r.account, 'amount', x.amount::text, 'final', CASE step WHEN 3 THEN
           coalesce(x.block_number <= (SELECT finalized_number FROM chain_cursor), false) END) AS event
-    FROM changed r JOIN former o ON o.id = r.id
+    FROM changed r FULL JOIN former o ON o.id = r.id
     CROSS JOIN LATERAL (SELECT CASE WHEN r.status = 'PENDING' THEN CASE o.status WHEN 'CONFIRMED' THEN 1 ELSE 2 END
       WHEN r.status = 'CONFIRMED' THEN 3 WHEN o.status = 'PENDING' THEN 4 END AS step) s
     CROSS JOIN LATERAL (SELECT (ARRAY[-1, 0, 1, 0])[step] AS direction,
@@ -58,7 +58,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT o.tx_hash, o.block_number, o.log_index, o.amount WHERE step < 3
       UNION ALL SELECT r.tx_hash, r.block_number, r.log_index, r.amount WHERE step > 2) x
-    WHERE r.status <> o.status AND (x.block_number < first) IS NOT TRUE
+    WHERE r.status IS DISTINCT FROM o.status AND (x.block_number < first) IS NOT TRUE
   ) events
   GROUP BY step, direction, n ORDER BY step;
   -- A payment ends its submission. One that a reorganisation takes back is on its way again, whoever submitted its hash.
@@ -66,12 +66,13 @@ BEGIN
   -- It was on the chain: only the chain can say that it will not come again.
   INSERT INTO submissions (transaction_id, account, hash, at, check_at, known)
   SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds', true
-  FROM changed r JOIN former o ON o.id = r.id
-  WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
+  FROM changed r FULL JOIN former o ON o.id = r.id
+  WHERE coalesce(o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT', false)
   ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
     sender = NULL, nonce = NULL;
-  PERFORM stage_submitted(ARRAY(SELECT r.id FROM changed r JOIN former o ON o.id = r.id
-    JOIN submissions s ON s.transaction_id = r.id WHERE o.status = 'EXPIRED' AND r.status = 'PENDING'));
+  PERFORM stage_submitted(ARRAY(SELECT s.transaction_id FROM submissions s WHERE s.transaction_id = ANY (ARRAY(
+    SELECT r.id FROM changed r FULL JOIN former o ON o.id = r.id
+    WHERE coalesce(o.status = 'EXPIRED' AND r.status = 'PENDING', false)))));
   RETURN NULL;
 END $$;
 

@@ -52,7 +52,9 @@ BEGIN
       array_agg(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
         - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END)
     INTO ids, pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings
-    FROM changed r JOIN former o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status;
+    -- No nested loop can do a full join. The session's first call, of one row perhaps, decides the plan of all later ones.
+    FROM changed r FULL JOIN former o ON o.id = r.id
+    WHERE (r.amount, r.status) IS DISTINCT FROM (o.amount, o.status);
   ELSE
     SELECT array_agg(r.id), array_agg(r.pool_id), array_agg(r.owner_id), array_agg(r.by_owner),
       array_agg(r.account::text), array_agg(r.type::text), array_agg(r.created_at),

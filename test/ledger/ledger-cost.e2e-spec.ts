@@ -211,3 +211,30 @@ describe('a pool is removed while a payment into it comes', () => {
     await Promise.all([one.end(), two.end()]);
   });
 });
+
+it('many deposits that expire at once cost each its own, also after a single one on the same connection', async () => {
+  const client = await connect('indexer');
+  await client.query('BEGIN');
+  await client.query(
+    `INSERT INTO new_pools SELECT array_agg(gen_random_uuid()), array_agg('cooperative'::text), array_agg(id),
+       array_agg('${CONTRACTS.cooperative.toLowerCase()}'::text), array_agg(false), array_agg('{}'::text), array_agg(now()),
+       array_agg(address::text), array_agg(gen_random_uuid()), array_agg(5::numeric)
+     FROM users CROSS JOIN generate_series(1, 3000) WHERE address = $1`,
+    [owner.address.toLowerCase()],
+  );
+  const expire = async (most: number): Promise<number> => {
+    const begun = performance.now();
+    const { rowCount } = await client.query(
+      `UPDATE transactions SET status = 'EXPIRED' WHERE id IN (
+         SELECT id FROM transactions WHERE status = 'PENDING' LIMIT $1)`,
+      [most],
+    );
+    expect(rowCount).toBe(most);
+    return performance.now() - begun;
+  };
+  await expire(1);
+  // It took some 10 s while a plan compared each of them with all others.
+  expect(await expire(2999)).toBeLessThan(3000);
+  await client.query('ROLLBACK');
+  await client.end();
+});

@@ -4,7 +4,7 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { transaction } from '#indexer/ledger/transaction';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { HOLD_CURSOR, HOLD_POOLS } from '#indexer/replaying/stored-events';
+import { LOCK_CURSOR, LOCK_POOLS } from '#verify/checks/look';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
 import { CONCLUDE, DUE, LEDGER_CHAIN, PAYMENTS, REMOVE_PAYMENTS, TAKE_PAYMENTS } from './submissions.sql';
 
@@ -78,8 +78,8 @@ export class SubmissionWatch {
     const { rows } = await client.query<{ pool: string }>(PAYMENTS, [due]);
     if (rows.length === 0) return;
     await transaction(client, async () => {
-      await client.query(HOLD_CURSOR);
-      await client.query(HOLD_POOLS, [rows.map(({ pool }) => pool)]);
+      await client.query(LOCK_CURSOR);
+      await client.query(LOCK_POOLS, [rows.map(({ pool }) => pool)]);
       const taken = await client.query<{ id: string }>(TAKE_PAYMENTS, [due]);
       await client.query(REMOVE_PAYMENTS, [taken.rows.map(({ id }) => id)]);
     });

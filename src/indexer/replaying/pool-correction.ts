@@ -7,7 +7,7 @@ import { rebuildPositions } from '#indexer/ledger/position-writer';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
-import type { Look } from '#verify/checks/look';
+import { LOCK_CURSOR, LOCK_POOLS, type Look } from '#verify/checks/look';
 import {
   FIND_GONE,
   MAKE_ROWS,
@@ -17,7 +17,7 @@ import {
   SET_POOLS,
   TAKE_BACK,
 } from './rows.sql';
-import { HOLD_CURSOR, HOLD_POOLS, NO_POOL, STORED_OF, decideAgain, readLotteries } from './stored-events';
+import { NO_POOL, STORED_OF, decideAgain, readLotteries } from './stored-events';
 
 /** A pool, or a draw, that is not what its events say. */
 export interface Wrong {
@@ -97,11 +97,11 @@ export class PoolCorrection {
 
   private async make(group: Wrong[], tryFailed: boolean): Promise<{ pools: number; outcomes: number }> {
     const { client } = this.look;
-    const { rows } = await client.query<{ effective: string }>(HOLD_CURSOR);
+    const { rows } = await client.query<{ effective: string }>(LOCK_CURSOR);
     const pools = group.filter(isPool);
     const ids = pools.map(({ id }) => id);
     const draws = group.filter((each) => !isPool(each)).map(drawOf);
-    await client.query(HOLD_POOLS, [ids]);
+    await client.query(LOCK_POOLS, [ids]);
     // An indexer that was started meanwhile may follow another lottery, whose draws are no error.
     const rules = { effective: Number(rows[0].effective), lotteries: await readLotteries(client) };
     const decided = await this.decide(ids, draws, rules, tryFailed);

@@ -24,8 +24,8 @@ const OF_NONE = `CASE WHEN e.pool_id IS NULL THEN concat_ws(' ', '${NO_POOL}', e
 
 /**
  * The pools, each with all deposits that were ever announced, the oldest first, as before any was paid; and behind each
- * its events. Nearly all of a row is one text, joined by blanks, none of which stands in a part: rows of many columns
- * cost twice as much to sort and to send.
+ * its events. Most values of a row are joined by blanks into one text, as rows of many columns cost twice as much to sort
+ * and to send. No value contains a blank.
  */
 const stored = (events: string, pools = ''): string => `
   SELECT coalesce(pool_id::text, of_none) AS key, event, text FROM (
@@ -86,34 +86,19 @@ interface StoredItem extends Item {
 }
 
 function itemOf({ key, event: text }: Row): StoredItem {
-  const parts = text!.split(' ');
+  const [block, logIndex, time, contract, kind, ref, drawId, account, amount, aprBps, drawTime, ...others] =
+    text!.split(' ');
+  const [outcome, transactionId, seq, circleId, collateral, period, place, shares] = others;
   const event: ChainEvent = {
-    poolId: key.startsWith(NO_POOL) ? null : key,
-    blockNumber: Number(parts[0]),
-    logIndex: Number(parts[1]),
-    time: Number(parts[2]),
-    contract: parts[3],
-    kind: parts[4] as Kind,
-    ref: orNull(parts[5]),
-    drawId: orNull(parts[6]),
-    account: orNull(parts[7]),
-    amount: orNull(parts[8]),
-    aprBps: number(parts[9]),
-    drawTime: number(parts[10]),
-    seq: Number(parts[13]),
-    circleId: orNull(parts[14]),
-    collateral: orNull(parts[15]),
-    period: number(parts[16]),
-    place: number(parts[17]),
-    shares: orNull(parts[18]),
+    ...{ poolId: key.startsWith(NO_POOL) ? null : key, contract, kind: kind as Kind },
+    ...{ blockNumber: Number(block), logIndex: Number(logIndex), time: Number(time), seq: Number(seq) },
+    ...{ ref: orNull(ref), drawId: orNull(drawId), circleId: orNull(circleId), account: orNull(account) },
+    ...{ amount: orNull(amount), collateral: orNull(collateral), shares: orNull(shares) },
+    ...{ aprBps: number(aprBps), drawTime: number(drawTime), period: number(period), place: number(place) },
     // No rule depends on the others, so they are not read.
-    poolName: null,
-    fee: null,
-    remaining: null,
-    blockHash: '',
-    txHash: '',
+    ...{ poolName: null, fee: null, remaining: null, blockHash: '', txHash: '' },
   };
-  return { event, before: parts[11] as EventOutcome, transactionId: orNull(parts[12]) };
+  return { event, before: outcome as EventOutcome, transactionId: orNull(transactionId) };
 }
 
 function addToPool(pools: Map<string, PoolState>, { key, text }: Row): void {
@@ -134,7 +119,7 @@ const isOther = (item: StoredItem, reason: string | null, outcome: Outcome): boo
  * @param statement one of those above
  * @param tryFailed whether what the database once refused is decided too; otherwise it stays as it is
  * @param use gets the key of each event, its outcome before, and the decision if that is another one now
- * @param then is called after some thousand events
+ * @param then is called after some thousand rows
  */
 export async function decideAgain(
   look: Look,
@@ -166,8 +151,3 @@ export async function decideAgain(
     await then();
   }
 }
-
-/** The indexer applies nothing meanwhile. */
-export const HOLD_CURSOR = 'SELECT applied_number AS effective FROM chain_cursor FOR UPDATE';
-/** Nothing else writes the rows of these pools meanwhile. Parameter: pool ids. */
-export const HOLD_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';

@@ -48,23 +48,17 @@ const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigint AND n
 
 /** Compares the last blocks and the cursor with each other and with the events. Where the cursor stands, a person decides. */
 export async function compareBlocks(look: Look): Promise<void> {
-  const found = await look.rows<Value & { table: string }>(COMPARE_BLOCKS);
-  const isBlock = ({ table }: { table: string }): boolean => table === 'chain_blocks';
+  const found = await look.rows<Value>(COMPARE_BLOCKS);
+  const isBlock = ({ table }: Value): boolean => table === 'chain_blocks';
   await reportBlocks(look, found.filter(isBlock));
-  await look.report(
-    'chain_cursor',
-    found.filter((each) => !isBlock(each)),
-  );
+  await look.report(found.filter((each) => !isBlock(each)));
 }
 
 /** Wrong blocks are forgotten, so that the indexer reads them again; but never the first block of the chain. */
 export async function reportBlocks(look: Look, wrong: Value[]): Promise<void> {
   const others = wrong.filter(({ id }) => id !== '0');
-  await look.report(
-    'chain_blocks',
-    wrong.filter(({ id }) => id === '0'),
-  );
-  await look.report('chain_blocks', others, async () => {
+  await look.report(wrong.filter(({ id }) => id === '0'));
+  await look.report(others, async () => {
     await look.client.query(LOCK_CURSOR);
     const highest = others.map(({ id }) => BigInt(id)).reduce((a, b) => (a > b ? a : b));
     await look.client.query(FORGET_BLOCKS, [highest.toString()]);

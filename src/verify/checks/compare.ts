@@ -1,11 +1,11 @@
-import { LOCK_CURSOR, type Look, type Value, unique, wordsOf } from './look';
+import { LOCK_CURSOR, LOCK_POOLS, type Look, type Value, unique, wordsOf } from './look';
 
 /** A comparison by SQL, with its repair. */
 export interface Comparison {
   table: string;
   /** Values that differ: id, column, kept, recount. */
   differences: string;
-  /** Writes what differs, and nothing else. Left out if only people can tell what is right. */
+  /** Writes what differs, and nothing else. Left out if a person has to decide what is right. */
   repair?: string;
   /** What keeps others from writing the rows while they are repaired. */
   lock?: 'cursor' | 'pools';
@@ -16,9 +16,6 @@ export interface Comparison {
 type Options = Pick<Comparison, 'table' | 'lock' | 'by'> & {
   key: readonly string[];
 };
-
-/** Every change to a pool's ledger locks its row, so later changes add to the repaired values. */
-const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
 
 const list = (columns: readonly string[], text: (column: string) => string): string =>
   columns.map(text).join(', ');
@@ -110,12 +107,11 @@ export async function compareDerived(
 ): Promise<void> {
   const { client } = look;
   for (const { table, differences, repair, lock, by } of all) {
-    const found = await look.rows<Value>(differences, ...parameters);
+    const found = await look.rows<Omit<Value, 'table'>>(differences, ...parameters);
     const rows = unique(found.map(({ id }) => id.split(' ').slice(0, by).join(' ')));
     const wrong = by ? wordsOf(rows, by) : parameters;
     await look.report(
-      table,
-      found,
+      found.map((value) => ({ table, ...value })),
       isClear && repair !== undefined
         ? async () => {
             if (lock === 'cursor') await client.query(LOCK_CURSOR);

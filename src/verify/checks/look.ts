@@ -5,6 +5,7 @@ import type { Findings } from './findings';
 
 /** A stored value that differs from the recounted one. */
 export interface Value {
+  table: string;
   id: string;
   column: string;
   kept: string | null;
@@ -84,19 +85,22 @@ export class Look {
     return Number((await this.column(text, table))[0]);
   }
 
-  /** @param repair undefined if only a person can tell what is right */
-  async report(table: string, found: Value[], repair?: () => Promise<unknown>): Promise<void> {
+  /** @param repair writes all of it; undefined if only a person can decide what is right */
+  async report(found: Value[], repair?: () => Promise<unknown>): Promise<void> {
     if (found.length === 0) return;
     let repaired = this.mode.repair && repair !== undefined;
     if (repaired)
       await repairing(this.client, repair!).catch((error: Error) => {
         repaired = false;
-        this.findings.skip(`${table} could not be repaired: ${error.message}`);
+        const tables = unique(found.map(({ table }) => table)).join(', ');
+        this.findings.skip(`${tables} could not be repaired: ${error.message}`);
       });
-    for (const { id, column, kept, recount } of found)
+    for (const { table, id, column, kept, recount } of found)
       this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, repaired });
   }
 }
 
-/** Keeps the indexer out: its transactions lock the cursor before they write. */
-export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';
+/** Keeps the indexer out: its transactions lock the cursor before they write. Row: the last block that takes effect. */
+export const LOCK_CURSOR = 'SELECT applied_number AS effective FROM chain_cursor FOR UPDATE';
+/** Every change to a pool's ledger locks its row, so later changes see what is written here. Parameter: pool ids. */
+export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';

@@ -6,7 +6,7 @@ export type Rows<Table extends string> = Record<Table, Row[]>;
 
 /** The tables whose rows a model makes. */
 export interface Model<Table extends string> {
-  /** Of each, the columns of its key, and those that are compared. */
+  /** The key columns and the compared columns of each table. */
   tables: Record<Table, { key: readonly string[]; columns: readonly string[] }>;
   /** SQL: the condition for the rows `t` of keys. Parameters: their words, an array each. */
   of: string;
@@ -40,23 +40,18 @@ export async function compareModel<Table extends string>(
     const wanted = await replay(keys);
     const values: Value[][] = [];
     for (const table of tables) values.push(await compareRows(look, model, table, keys, wanted[table]));
-    return values;
+    return values.flat();
   });
-  const wrong = unique(found.flat().map(keyOf)).filter(isClear);
+  const wrong = unique(found.map(keyOf)).filter(isClear);
   const clear = new Set(wrong);
-  for (const [i, table] of tables.entries()) {
-    const isJudged = (value: Value): boolean => clear.has(keyOf(value));
-    await look.report(table, found[i].filter(isJudged), async () => {
-      await look.client.query(LOCK_CURSOR);
-      const wanted = await replay(wrong);
-      for (const each of tables) await writeRows(look, model, each, wrong, wanted[each]);
-      if (model.clear) await look.client.query(model.clear, wordsOf(wrong, model.by));
-    });
-    await look.report(
-      table,
-      found[i].filter((value) => !isJudged(value)),
-    );
-  }
+  const isJudged = (value: Value): boolean => clear.has(keyOf(value));
+  await look.report(found.filter(isJudged), async () => {
+    await look.client.query(LOCK_CURSOR);
+    const wanted = await replay(wrong);
+    for (const table of tables) await writeRows(look, model, table, wrong, wanted[table]);
+    if (model.clear) await look.client.query(model.clear, wordsOf(wrong, model.by));
+  });
+  await look.report(found.filter((value) => !isJudged(value)));
 }
 
 async function compareRows<Table extends string>(
@@ -74,7 +69,7 @@ async function compareRows<Table extends string>(
   return unique([...should.keys(), ...is.keys()]).flatMap((id) => {
     const [row, right] = [is.get(id), should.get(id)];
     return columns
-      .map((column) => ({ id, column, kept: textOf(row?.[column]), recount: textOf(right?.[column]) }))
+      .map((column) => ({ table, id, column, kept: textOf(row?.[column]), recount: textOf(right?.[column]) }))
       .filter((each) => each.kept !== each.recount || !row !== !right);
   });
 }

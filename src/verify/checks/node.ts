@@ -52,7 +52,7 @@ export async function compareBlocksAtNode(look: Look, numbers: string[]): Promis
     });
   });
   const values = wrong.map(({ kind, id, found, wanted }) => ({
-    ...{ id, column: kind.split('.')[1] },
+    ...{ table: 'chain_blocks', id, column: kind.split('.')[1] },
     ...{ kept: found, recount: wanted },
   }));
   await reportBlocks(look, values);

@@ -42,7 +42,7 @@ async function write(chain: PaperChain): Promise<Written> {
 const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
   new Replay(written.operatorUrl, () => undefined, ...more).run();
 
-/** As a rule of another version might have left it: outcomes, rows, sums and positions that no event gives. */
+/** As a rule of another version might have left it: outcomes, rows, times, sums and positions that no event gives. */
 const DAMAGE = `
   SET session_replication_role = replica;
   UPDATE chain_events SET outcome = 'OVERDRAW', reason = 'other rule', transaction_id = NULL
@@ -51,6 +51,9 @@ const DAMAGE = `
   DELETE FROM yield_accruals WHERE block_number % 3 = 0;
   UPDATE transactions SET amount = amount + 5 WHERE status = 'CONFIRMED' AND block_number % 2 = 0;
   DELETE FROM transactions WHERE type = 'YIELD_CLAIM' AND block_number % 3 = 1;
+  UPDATE transactions SET confirmed_at = confirmed_at + interval '1 day' WHERE status = 'CONFIRMED' AND block_number % 5 = 0;
+  UPDATE transactions SET created_at = created_at + interval '1 day' WHERE requested_amount IS NULL AND block_number % 5 = 1;
+  UPDATE yield_accruals SET accrued_at = accrued_at + interval '1 second' WHERE block_number % 3 = 1;
   UPDATE pools SET balance = 0, claimed_yield = 0, total_yield = 0;
   UPDATE positions SET owed = owed + 1; UPDATE accrual_rates SET per_unit = per_unit + 1;
   UPDATE pool_weights SET total = total + 1;

@@ -84,7 +84,7 @@ const circles = parseAbi([
   'function endRound(uint64 circleId)',
   'function cancelCircle(uint64 circleId)',
 ]);
-/** By kind, what the contract says of a circle for which it is time, and the call. */
+/** By kind: the contract's code for a circle that is due, and the function to call. */
 const DUE = { end_round: [1, 'endRound'], cancel_circle: [2, 'cancelCircle'] } as const;
 /** Circles of a contract's list that one call looks at. Each takes the node some 7,000 gas. */
 const CIRCLES_PAGE = 1000;
@@ -94,36 +94,36 @@ const PAGES = 5;
 const MOST = 10;
 
 /**
- * Ends rounds that all have paid or whose time is over, or cancels circles that have not started in time. Contracts tell
+ * Ends rounds that all have paid or whose time is over, or cancels circles that have not started in time. Contracts list
  * which of their active circles these are. The list is gone through from where the last one was sent, again and again,
  * so that each circle gets its turn, however many there are. One that moves in the list may wait for the next time.
- * Contracts that do not tell are passed over. Each kind has a finder, and with it its turn: opening circles costs
- * nothing, so those that have to be cancelled could otherwise keep members of others from being paid out.
+ * Contracts without such a list are skipped. Each kind has a separate finder and a separate turn: opening circles costs
+ * nothing, so circles to be cancelled could otherwise keep members of other circles from being paid out.
  */
 export function circleFinder(kind: keyof typeof DUE): Job {
   const [dueCode, functionName] = DUE[kind];
-  /** By contract, where in its list to go on. */
-  const places = new Map<Address, number>();
+  /** By contract, the position in its list at which to continue. */
+  const positions = new Map<Address, number>();
   const ofContract = async (node: KeeperNode, contract: Address): Promise<Task[]> => {
     for (let page = 0; page < PAGES; page++) {
-      const place = places.get(contract) ?? 0;
+      const position = positions.get(contract) ?? 0;
       const found = await node.read(contract, circles, 'activeCircles', [
-        BigInt(place),
+        BigInt(position),
         BigInt(CIRCLES_PAGE),
       ]);
       if (!found) return [];
       const [circleIds, codes] = found;
       const due = codes.flatMap((code, i) => (code === dueCode ? [i] : []));
       const isEnd = circleIds.length < CIRCLES_PAGE && due.length <= MOST;
-      places.set(contract, isEnd ? 0 : place + (due[MOST] ?? CIRCLES_PAGE));
+      positions.set(contract, isEnd ? 0 : position + (due[MOST] ?? CIRCLES_PAGE));
       const tasks = due.slice(0, MOST).map((i): Task => ({
         ...{ kind, contract, budgetPart: BUDGET_PART },
         subject: `circle ${circleIds[i]} of ${contract}`,
         data: encodeFunctionData({ abi: circles, functionName, args: [circleIds[i]] }),
-        ended: () => void places.set(contract, place + i + 1),
+        ended: () => void positions.set(contract, position + i + 1),
       }));
-      // After the end of the list come those before where it was begun.
-      if (tasks.length > 0 || (isEnd && place === 0)) return tasks;
+      // After the end of the list, it continues at the beginning.
+      if (tasks.length > 0 || (isEnd && position === 0)) return tasks;
     }
     return [];
   };
@@ -144,21 +144,21 @@ const BATCH = 10;
 /**
  * Pays yield in again for the accounts that have said so to their contract. Its list is gone through page by page, again
  * and again. Each page gets one transaction a turn, in which its pools alternate: many accounts of one pool do not keep
- * others waiting. Contracts that cannot compound are passed over.
+ * others waiting. Contracts that cannot compound are skipped.
  * @param least yield at a contract, in smallest token units, that is worth the gas; its minimum holds besides
  */
 export function compoundingFinder(least: (contract: string) => bigint): Job {
-  /** By contract, the page that is next. */
-  const places = new Map<Address, number>();
+  /** By contract, where in its list the next page begins. */
+  const positions = new Map<Address, number>();
   return (node, contracts, attempts) =>
     attempts.each(new Set([...contracts.values()].flat()), async (contract) => {
-      const place = places.get(contract) ?? 0;
-      const page = [BigInt(place), BigInt(COMPOUNDERS_PAGE)] as const;
+      const position = positions.get(contract) ?? 0;
+      const page = [BigInt(position), BigInt(COMPOUNDERS_PAGE)] as const;
       const answer = await node.read(contract, compounders, 'compounders', page);
       if (!answer) return undefined;
       const [found, amounts] = answer;
       const ended = (): void =>
-        void places.set(contract, found.length < COMPOUNDERS_PAGE ? 0 : place + COMPOUNDERS_PAGE);
+        void positions.set(contract, found.length < COMPOUNDERS_PAGE ? 0 : position + COMPOUNDERS_PAGE);
       const batch = alternating(
         found.filter((_, i) => amounts[i] > 0n && amounts[i] >= least(contract)),
       ).slice(0, BATCH);

@@ -50,7 +50,7 @@ export async function nextBatch(
 ): Promise<{ keys: string[]; last: string | null }> {
   const { walk, compare } = check;
   const { findings } = look;
-  // What was found before stays, whatever becomes of this batch.
+  // Differences found before stay, even if this batch is compared again.
   findings.take();
   if (!walk) {
     await compare(look, []);
@@ -76,7 +76,7 @@ export async function nextBatch(
 const TARGET_MS = 250;
 
 /**
- * Runs a check from its beginning to its end. The size of a batch follows from the time that those before took.
+ * Runs a check from its beginning to its end. The time that each batch takes determines the size of the next one.
  * @param note gets the share that is done, after each batch
  */
 export async function runCheck(
@@ -100,7 +100,7 @@ export async function runCheck(
   }
 }
 
-/** Draws of which events are in doubt are only named. @param keys contracts and ids of draws */
+/** Draws whose events are in doubt are only reported. @param keys contracts and ids of draws */
 async function compareDraws(look: Look, keys: string[]): Promise<void> {
   for (const isClear of [true, false]) {
     const some = keys.filter((key) => look.findings.isDisputed(key) !== isClear);

@@ -16,13 +16,13 @@ const MAX_LISTED = 100;
 /** Events that are compared in a round, and contracts that are asked for their count. */
 const EVENTS_AT_ONCE = 1000;
 const CONTRACTS_AT_ONCE = 5;
-/** Questions to a contract about one value: hardly ever more. */
+/** Most values take at most this many questions to their contract. */
 const QUESTIONS = 2;
 /** Batches of a check that differ: remembered, and compared again in a round. */
 const MOST_PARTS = 50;
 const MOST_AGAIN = 10;
 
-export interface ContinuousOptions {
+interface Options {
   databaseUrl: string;
   /** Number of pools, addresses and draws in a round. */
   perRound: number;
@@ -46,7 +46,7 @@ interface Part {
 }
 
 /** How far a walk has come. */
-interface Place {
+interface Progress {
   after: string;
   /** Keys of the pass under way. */
   done: number;
@@ -54,10 +54,10 @@ interface Place {
   coveredAt: number;
 }
 
-const PLACES = `
+const READ_PROGRESS = `
   SELECT name, after, done::float8, coalesce(extract(epoch FROM covered_at) * 1000, 0)::float8 AS "coveredAt"
   FROM verify_walks`;
-const KEEP_PLACES = `
+const SAVE_PROGRESS = `
   INSERT INTO verify_walks (name, after, done, covered_at)
   SELECT name, after, done, to_timestamp(nullif("coveredAt", 0) / 1000)
   FROM json_to_recordset($1::json) AS w(name text, after text, done bigint, "coveredAt" float8)
@@ -90,19 +90,19 @@ export function verifyMetrics(registry: Registry) {
 
 /**
  * Verifies what the command does, except for blocks and events on the chain, over and over: a part in each round, from
- * where the last round ended. Where it has come to is stored, so that restarts do not keep the end from being reached.
+ * where the last round ended. Its progress is stored, so that it reaches the end despite restarts.
  */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
   private readonly metrics;
-  /** By first key; what was compared last comes last. */
+  /** Parts by their first key; the one that was compared last comes last. */
   private readonly differing = new Map<Check, Map<string, Part>>(CHECKS.map((check) => [check, new Map()]));
-  /** Undefined until they are read: another process may have gone on meanwhile. */
-  private places?: Map<string, Place>;
+  /** By the name of the check. Undefined until it is read: another process may have continued meanwhile. */
+  private progress?: Map<string, Progress>;
   private rounds = 0;
 
   constructor(
-    private readonly options: ContinuousOptions,
+    private readonly options: Options,
     private readonly chain: CappedChain,
     registry: Registry,
     private readonly signal: AbortSignal,
@@ -124,7 +124,7 @@ export class ContinuousVerification {
   private forget(): void {
     const { differences, share, whole } = this.metrics;
     for (const parts of this.differing.values()) parts.clear();
-    this.places = undefined;
+    this.progress = undefined;
     for (const gauge of [differences, share, whole]) gauge.reset();
   }
 
@@ -132,12 +132,11 @@ export class ContinuousVerification {
     const { databaseUrl, perRound } = this.options;
     const client = await connect(databaseUrl, false, TIMEOUT_MS);
     try {
-      const places = (this.places ??= new Map(
-        (await client.query<Place & { name: string }>(PLACES)).rows.map(({ name, ...place }) => [
-          name,
-          place,
-        ]),
-      ));
+      if (!this.progress) {
+        const { rows } = await client.query<Progress & { name: string }>(READ_PROGRESS);
+        this.progress = new Map(rows.map(({ name, ...each }) => [name, each]));
+      }
+      const { progress } = this;
       const { hasCursor: hasEvents } = (await client.query<{ hasCursor: boolean }>(HAS_CURSOR)).rows[0];
       const round = { client, hasEvents };
       const possible = CHECKS.filter(({ ofChain, asks }) => !asks && (hasEvents || !ofChain));
@@ -145,7 +144,7 @@ export class ContinuousVerification {
         await this.again(round, check);
         await this.next(round, check, check.name === 'events' ? EVENTS_AT_ONCE : perRound);
       }
-      // Complete data takes longer: one comparison a round.
+      // Comparisons of complete data take longer: one a round.
       const wholes = possible.filter(({ walk }) => !walk);
       await this.next(round, wholes[this.rounds++ % wholes.length], 1);
       if (hasEvents)
@@ -155,7 +154,7 @@ export class ContinuousVerification {
       // The connection writes nothing else.
       await client.query('BEGIN READ WRITE');
       await client
-        .query(KEEP_PLACES, [JSON.stringify([...places].map(([name, place]) => ({ name, ...place })))])
+        .query(SAVE_PROGRESS, [JSON.stringify([...progress].map(([name, each]) => ({ name, ...each })))])
         .finally(() => client.query('COMMIT'));
     } finally {
       const { differences } = this.metrics;
@@ -187,19 +186,19 @@ export class ContinuousVerification {
   private async next(round: Round, check: Check, limit: number): Promise<boolean> {
     const { name, walk } = check;
     const first = walk?.first ?? '';
-    const { after, done, coveredAt } = this.places!.get(name) ?? { after: first, done: 0, coveredAt: 0 };
+    const { after, done, coveredAt } = this.progress!.get(name) ?? { after: first, done: 0, coveredAt: 0 };
     let isEnd = true;
     await this.compare(round, check, async (look) => {
       const { keys, last } = await nextBatch(check, look, after, limit);
       const total = walk ? await look.estimate(walk.table) : 1;
       isEnd = last === null;
-      const place =
+      const reached =
         last === null
           ? { after: first, done: 0, coveredAt: Date.now() }
           : { after: last, done: done + keys.length, coveredAt };
-      this.places!.set(name, place);
-      this.metrics.share.set({ what: name }, isEnd ? 1 : Math.min(0.99, place.done / total));
-      this.metrics.whole.set({ what: name }, place.coveredAt / 1000);
+      this.progress!.set(name, reached);
+      this.metrics.share.set({ what: name }, isEnd ? 1 : Math.min(0.99, reached.done / total));
+      this.metrics.whole.set({ what: name }, reached.coveredAt / 1000);
       if (name === 'pools') this.metrics.pools.inc(keys.length);
       return keys;
     });

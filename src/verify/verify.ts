@@ -43,7 +43,7 @@ export async function verify(
 /** Time between two lines about the progress. */
 const PROGRESS_MS = 5000;
 
-/** What a node cannot tell is left out, and said. */
+/** Checks that a node cannot answer are left out and reported. */
 async function compareAll(look: Look, tell: (line: string) => unknown): Promise<void> {
   const { hasEvents, chain } = look.mode;
   const failed = new Set<string>();

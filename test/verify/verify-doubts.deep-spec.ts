@@ -12,7 +12,7 @@ const SUMS = ['account_days', 'owner_totals', 'pool_totals'];
 const changed = async (): Promise<string[]> => (await scene.changed()).filter((name) => !SUMS.includes(name));
 const SECOND = `interval '1 second'`;
 
-it('names times of the ledger that are not those of the events, and derives nothing of their pools again', async () => {
+it('names times of the ledger that are not those of the events, and derives only sums of their pools again', async () => {
   await scene.corrupt(`UPDATE yield_accruals SET accrued_at = accrued_at - ${SECOND};
     UPDATE transactions SET confirmed_at = NULL WHERE requested_amount IS NOT NULL AND status = 'CONFIRMED';
     UPDATE transactions SET confirmed_at = confirmed_at + ${SECOND} WHERE requested_amount IS NULL;

@@ -106,7 +106,7 @@ export class Replay {
   private async walk(reading: Look, writing: Look, pools: PoolCorrection): Promise<number | undefined> {
     const start = performance.now();
     const { client } = reading;
-    // It waits while pools are corrected.
+    // The transaction is idle while pools are corrected.
     await client.query(
       `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
     );
@@ -123,7 +123,7 @@ export class Replay {
         `${events} of ${reach.events} events replayed, ${rate} a second, ${pools.corrected.pools} pools corrected`,
       );
     }, PROGRESS_MS);
-    /** Those whose events were read; the last may have more. */
+    /** Pools and draws whose events were read; the last one may have more events. */
     const read: (Wrong & { failed: boolean })[] = [];
     const judge = async (count: number): Promise<void> => {
       const wrong = await wrongRows;

@@ -73,7 +73,7 @@ function atContracts<Row extends AtCursor>(
 
 /**
  * Compares rows of the ledger with what nodes say, and then again what differs, each time with the ledger as it is then.
- * Repeats what fails until the nodes have the cursor's block: either of them may be moving.
+ * Retries while the nodes do not have the cursor's block, as the nodes and the cursor are moving.
  * @param statement reads the rows of keys, whose words are its parameters
  * @returns what differed each time
  */

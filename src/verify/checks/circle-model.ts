@@ -29,8 +29,8 @@ const newRound = (account: string) => ({
 
 /**
  * What becomes of one circle, event by event, as contracts/RotatingPool.sol has it: members join by locking their
- * collateral; when all have, rounds run. In each of them every member pays once, or his collateral does; then the pot is
- * the account's whose turn it was, and nothing is paid in the next round yet.
+ * collateral; when all have, rounds run. In each of them every member pays once, or the member's collateral does; then the
+ * pot is the account's whose turn it was, and nothing is paid in the next round yet.
  */
 export class CircleModel {
   private opened?: CircleEvent;
@@ -89,7 +89,7 @@ export class CircleModel {
     if (winner) winner.won += pot;
   }
 
-  /** None of a circle that nobody opened. */
+  /** A circle that was not opened has no rows. */
   rows(): Rows<'circles' | 'circle_members' | 'circle_rounds'> {
     const { opened } = this;
     if (!opened) return { circles: [], circle_members: [], circle_rounds: [] };

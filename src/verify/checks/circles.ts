@@ -49,7 +49,7 @@ const EVENTS = `
   JOIN chain_events e ON e.contract = w.contract AND e.circle_id = w.circle_id
   WHERE e.outcome = 'APPLIED' ORDER BY e.block_number, e.log_index`;
 
-/** Compares the circles of pools with their events. Call it as for positions. */
+/** Compares the circles of pools with their events. Call it after the same checks as `comparePositions`. */
 export async function compareCircles(look: Look, ids: string[]): Promise<void> {
   const circles = await look.column(CIRCLES_OF_POOLS, ids);
   if (circles.length === 0) return;

@@ -85,7 +85,7 @@ export const UNCONFIRMED = following({
 });
 const MEMBERS = { table: 'pool_members', key: ['pool_id', 'address'], ...ITS_POOL };
 const MEMBER_TYPES = following({ ...MEMBERS, values: { type: 'p.type' } });
-/** It may be the pool's owner that is wrong, so only people can tell. */
+/** A person has to decide, as the owner of the pool may be what is wrong. */
 const MEMBER_ROLES: Comparison = {
   ...following({
     ...MEMBERS,

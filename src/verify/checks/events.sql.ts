@@ -34,7 +34,7 @@ const subjects = (e: string): string =>
 const OWN = subjects('e');
 
 const BLOCK = `lpad(to_hex(e.block_number), 10, '0')`;
-/** Whether row `t` was made by event `e`: its id ends with the event's block and its place in it. */
+/** Whether row `t` was made by event `e`: its id ends with the event's block and log index. */
 const IS_MADE = `(right(replace(t.id::text, '-', ''), 20) =
   '7' || substr(${BLOCK}, 1, 3) || '8' || substr(${BLOCK}, 4) || lpad(to_hex(e.log_index), 6, '0') || '00')`;
 
@@ -94,7 +94,7 @@ const WRONG = [
    FROM batch e LEFT JOIN yield_accruals y
      ON y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index
    WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE`,
-  // A row that its event made has an id that says where. Nothing was requested for it, and for others it was.
+  // A row made by its event has an id with the event's block and log index, and no requested amount. Others have one.
   `SELECT 'transactions.requested_amount', t.id::text, CASE WHEN t.requested_amount IS NULL THEN 'the amount requested' END,
      t.requested_amount::text, ${OWN}
    FROM batch e JOIN transactions t ON t.id = e.transaction_id

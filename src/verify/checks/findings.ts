@@ -60,7 +60,7 @@ export class Findings {
     this.batch.push(difference);
   }
 
-  /** Ends a batch. @param isComplete false: it is compared again, so of its differences only those that were repaired count */
+  /** Ends a batch. @param isComplete false: it is compared again, so only its repaired differences count */
   take(isComplete = true): void {
     for (const each of this.batch.splice(0).filter(({ repaired }) => isComplete || repaired)) {
       this.counts.set(each.kind, (this.counts.get(each.kind) ?? 0) + 1);

@@ -17,7 +17,7 @@ export interface Header {
   timestamp: string;
 }
 export type RawLog = Pick<Log, 'topics' | 'data' | 'address'> &
-  Record<'blockHash' | 'transactionHash' | 'logIndex', string>;
+  Record<'transactionHash' | 'logIndex', string>;
 
 /** The time in seconds, as it is stored. */
 export const timeOf = (timestamp: string): string => BigInt(timestamp).toString();
@@ -44,7 +44,7 @@ const PARAMETERS: Record<(typeof eventsAbi)[number]['inputs'][number]['name'], E
   ...{ collateral: 'collateral', period: 'period', members: 'place', place: 'place', round: 'place' },
   ...{ drawTime: 'draw_time', joinBy: 'draw_time', roundEnd: 'draw_time', nextEnd: 'draw_time' },
 };
-/** How columns are written that are not simply the value. Later times are stored as the last second of 9999. */
+/** How columns are written that are not simply the value. Times after 31 December 9999, 0:00, are stored as that time. */
 const TEXTS: Partial<Record<EventColumn, (value: unknown) => string | null>> = {
   pool_id: uuid,
   ref: (value) => (/^0x0+$/.test(String(value)) ? null : uuid(value)),
@@ -90,8 +90,8 @@ const vaultAbi = parseAbi([
 ]);
 
 /**
- * Of what was paid out for shares, the second row has to be what the first leaves: the share model tells how it is
- * split, and what shares cost that are given.
+ * Of the amount paid out for shares, the second row must have the rest that the first leaves. How the amount is split,
+ * and what transferred shares have cost, is checked by the share model.
  */
 function ofVault(
   { kind, index, isPool, otherAmount }: StoredEvent,

@@ -17,7 +17,7 @@ const POSITIONS = {
   },
   of: 't.pool_id = ANY($1::uuid[])',
   by: 1,
-  // Without former rows the indexer takes blocks back by replaying.
+  // Without the journal, the indexer reverts blocks by replaying.
   clear: 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid[])',
 } satisfies Model<string>;
 

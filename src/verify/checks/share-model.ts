@@ -15,7 +15,7 @@ export interface Part {
 }
 
 /** A row of the account that is followed, and the other row of its log. */
-export interface ShareRow {
+interface ShareRow {
   own: Part;
   /** Whether it is the second of its log: only such rows stand behind all others of their block. */
   isSecond: boolean;

@@ -70,13 +70,13 @@ export class ClientConfig {
   @ApiProperty({
     type: ChainInfo,
     nullable: true,
-    description: 'Data for wallets (EIP-3085); null as `chainId`',
+    description: 'Data for wallets (EIP-3085); null while `chainId` is',
   })
   chain: ChainInfo | null;
   @ApiProperty({
     type: TokenInfo,
     nullable: true,
-    description: 'Token in which sums are; null until the indexer has read it',
+    description: 'Token of the sums; null until the indexer has read it',
   })
   token: TokenInfo | null;
   @ApiProperty({

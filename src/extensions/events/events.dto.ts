@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { ApiTime } from '#platform/openapi/fields';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export class EventsQuery {
@@ -56,5 +57,5 @@ export class EventTicket {
     example: 'mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u',
   })
   ticket: string;
-  @ApiProperty({ format: 'date-time', description: 'Expiry, 30 seconds from now' }) expiresAt: string;
+  @ApiTime('Expiry, 30 seconds from now') expiresAt: string;
 }

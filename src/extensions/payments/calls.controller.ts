@@ -209,7 +209,7 @@ const belowMinimum = (message: string): ApiError =>
 
 type DrawRefusal = 'too_early' | 'already_paid' | 'nothing_to_refund';
 
-/** The status that a draw needs for each call, and why the contract would refuse it all the same in the next block. */
+/** The status that a draw needs for each call, and why the contract would still refuse the call in the next block. */
 const DRAW_RULES: Record<DrawCall, [DrawStatus, (draw: DrawRow) => DrawRefusal | false | null]> = {
   claimPrize: ['COMPLETED', ({ paid }) => paid && 'already_paid'],
   refund: ['CANCELLED', ({ refundable }) => refundable === '0' && 'nothing_to_refund'],
@@ -275,7 +275,7 @@ export class DrawCallsController {
     if (!draw?.status) throw notFound();
     if (draw.hasOwnCalls) throw namedError('calls_unknown');
     const chainId = chainIdOf(draw);
-    // The hash that picks a winner is known for so long only, so an indexer that is behind must not prevent any call.
+    // The hash that picks a winner is known for a short time only, so an indexer that is behind must not prevent any call.
     if (draw.isCurrent) {
       const [status, refusalOf] = DRAW_RULES[name];
       if (draw.status !== status) throw namedError('wrong_draw_status');

@@ -29,84 +29,65 @@ import { scanSiweMessage } from './siwe';
 import { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE, tokenOf } from './users.sql';
 
-const UNLIMITED = 'Requests under `/users` do not count toward the limit of `/auth`.';
-
-/**
- * What pages do without anybody trying to sign in. It is at two places, because the limit of `/auth` is there against
- * attempts, and five requests are few: libraries of wallets take a nonce at each load of a page.
+/*
+ * Nonces and signing out have two paths each, documented alike. The limit of `/auth` guards against attempts to sign in
+ * and is low. Pages use the paths under `/users`, as libraries of wallets request a nonce at each load of a page.
  */
-function sessionEndpoints(logout: string) {
-  abstract class SessionEndpoints {
-    constructor(protected readonly auth: AuthService) {}
 
-    @Post('nonce')
-    @HttpCode(200)
-    @Public()
-    @ApiData(NonceResponse, {
-      summary: 'Get a nonce for a wallet',
-      description: `Returns a nonce for the EIP-4361 message that the wallet signs: for this address only, once, within 600 seconds. A second nonce does not cancel the first. ${UNLIMITED}`,
-      topLevelCopy: true,
-      errors: [400, 413, 415],
-    })
-    async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
-      return new TopLevelCopy(await this.auth.issueNonce(address));
-    }
+type Documentation = Parameters<typeof ApiData>[1];
 
-    @Get('nonce')
-    @Public()
-    @ApiData(NonceResponse, {
-      summary: 'Get a nonce for any wallet',
-      description: `Returns a nonce that signs in whichever wallet signs a message with it. ${UNLIMITED}`,
-      topLevelCopy: true,
-    })
-    async nonce(): Promise<TopLevelCopy<NonceResponse>> {
-      return new TopLevelCopy(await this.auth.issueNonce());
-    }
+const LIMITS = 'Requests under `/users` do not count toward the limit of `/auth`.';
 
-    @Post(logout)
-    @HttpCode(200)
-    @SparedBy(JwtAuthGuard)
-    @ApiData(LogoutResponse, {
-      summary: 'Sign out',
-      description:
-        'Ends the session of the token, at every replica within a second; from then on the token is 401. A valid token can do this five times in a window beyond the rate limits.',
-      errors: ['invalid_json', 401, 413, 415],
-    })
-    logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
-      return this.auth.logout(session, request);
-    }
+const NONCE_FOR: Documentation = {
+  summary: 'Get a nonce for a wallet',
+  description: `Returns a nonce for the EIP-4361 message that the wallet signs: for this address only, once, within 600 seconds. A second nonce does not cancel the first. ${LIMITS}`,
+  topLevelCopy: true,
+  errors: [400, 413, 415],
+};
 
-    @Post(`${logout}/all`)
-    @HttpCode(200)
-    @SparedBy(JwtAuthGuard)
-    @ApiBody({ type: LogoutAllRequest, required: false })
-    @ApiData(LogoutAllResponse, {
-      summary: 'Sign out everywhere',
-      description:
-        'Ends all sessions of the caller, on all devices. Webhooks belong to no session: the response lists them, and `{"webhooks": true}` deletes them.',
-      errors: [400, 'invalid_json', 401, 413, 415],
-    })
-    logoutAll(
-      @CurrentUser() session: Session,
-      @Body('webhooks') webhooks: unknown,
-      @Req() request: FastifyRequest,
-    ): Promise<LogoutAllResponse> {
-      return this.auth.logoutAll(session, webhooks, request);
-    }
-  }
-  return SessionEndpoints;
-}
+const NONCE: Documentation = {
+  summary: 'Get a nonce for any wallet',
+  description: `Returns a nonce that signs in whichever wallet signs a message with it. ${LIMITS}`,
+  topLevelCopy: true,
+};
+
+const SIGN_OUT: Documentation = {
+  summary: 'Sign out',
+  description:
+    'Ends the session of the token, at every replica within a second; from then on the token is 401. A valid token can do this five times in a window beyond the rate limits.',
+  errors: ['invalid_json', 401, 413, 415],
+};
+
+const SIGN_OUT_EVERYWHERE: Documentation = {
+  summary: 'Sign out everywhere',
+  description:
+    'Ends all sessions of the caller, on all devices. Webhooks belong to no session: the response lists them, and `{"webhooks": true}` deletes them.',
+  errors: [400, 'invalid_json', 401, 413, 415],
+};
 
 @Controller('auth')
 @Throttle({ auth: {} })
-export class AuthController extends sessionEndpoints('logout') {
+export class AuthController {
   constructor(
-    auth: AuthService,
+    private readonly auth: AuthService,
     private readonly database: Database,
     private readonly settings: AuthSettings,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
-  ) {
-    super(auth);
+  ) {}
+
+  @Post('nonce')
+  @HttpCode(200)
+  @Public()
+  @ApiData(NonceResponse, NONCE_FOR)
+  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce(address));
+  }
+
+  @Get('nonce')
+  @Public()
+  @ApiData(NonceResponse, NONCE)
+  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce());
   }
 
   @Post('verify')
@@ -159,13 +140,68 @@ export class AuthController extends sessionEndpoints('logout') {
   async me(@CurrentUser() { userId: user }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return ofUser(await this.database.read(ME, { user }));
   }
+
+  @Post('logout')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiData(LogoutResponse, SIGN_OUT)
+  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    return this.auth.logout(session, request);
+  }
+
+  @Post('logout/all')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiBody({ type: LogoutAllRequest, required: false })
+  @ApiData(LogoutAllResponse, SIGN_OUT_EVERYWHERE)
+  logoutAll(
+    @CurrentUser() session: Session,
+    @Body('webhooks') webhooks: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<LogoutAllResponse> {
+    return this.auth.logoutAll(session, webhooks, request);
+  }
 }
 
 @Controller('users')
 @ApiTags('Users')
-export class UserSessionsController extends sessionEndpoints('me/logout') {
-  constructor(auth: AuthService) {
-    super(auth);
+export class UserSessionsController {
+  constructor(private readonly auth: AuthService) {}
+
+  @Post('nonce')
+  @HttpCode(200)
+  @Public()
+  @ApiData(NonceResponse, NONCE_FOR)
+  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce(address));
+  }
+
+  @Get('nonce')
+  @Public()
+  @ApiData(NonceResponse, NONCE)
+  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce());
+  }
+
+  @Post('me/logout')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiData(LogoutResponse, SIGN_OUT)
+  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    return this.auth.logout(session, request);
+  }
+
+  @Post('me/logout/all')
+  @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
+  @ApiBody({ type: LogoutAllRequest, required: false })
+  @ApiData(LogoutAllResponse, SIGN_OUT_EVERYWHERE)
+  logoutAll(
+    @CurrentUser() session: Session,
+    @Body('webhooks') webhooks: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<LogoutAllResponse> {
+    return this.auth.logoutAll(session, webhooks, request);
   }
 }
 

@@ -79,7 +79,8 @@ export class LogoutAllRequest {
 export class WebhookOfUser {
   @ApiId() id: string;
   @ApiProperty({ format: 'uri', example: 'https://backend.example.org/savings-events' }) url: string;
-  @ApiProperty({ description: 'Whether it was deleted; else it gets events', example: false }) ended: boolean;
+  @ApiProperty({ description: 'Whether it was deleted; if not, it still gets events', example: false })
+  ended: boolean;
 }
 
 export class LogoutAllResponse {

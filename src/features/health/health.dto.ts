@@ -30,7 +30,7 @@ export class HealthReport {
   @ApiInteger('Uptime in seconds') uptime: number;
   @ApiProperty({ type: HealthServices }) services: HealthServices;
   @ApiInteger(
-    'Last block that the service has applied, except of contracts that are loading; null while unknown',
+    'Last block that the service has applied, except for contracts that are loading; null while unknown',
     { nullable: true },
   )
   block: number | null;

@@ -44,7 +44,10 @@ export class ListTransactionsQuery {
   @IsIn(TRANSACTION_STATUSES)
   status?: TransactionStatus;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Created at this time, or day in UTC, or later' })
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'Created at this time or later; a date means its start in UTC',
+  })
   @IsOptional()
   @IsTime()
   from?: string;

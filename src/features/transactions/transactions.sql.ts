@@ -21,7 +21,7 @@ const transactionFields = (t: string): string => `
 const ITEM = `json_build_object(${transactionFields('t')})`;
 const JOIN_ROWS = 'JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true';
 
-export type Order = 'asc' | 'desc';
+type Order = 'asc' | 'desc';
 /** The rows that a page is taken from: the first `rows` of those between two ids, without these. All fields are SQL. */
 interface Slice {
   order: Order;
@@ -178,7 +178,7 @@ interface ListRow {
 }
 
 /** `type` null: all types. */
-export interface ListParameters {
+interface ListParameters {
   caller: string;
   type: TransactionType | null;
   limit: number;

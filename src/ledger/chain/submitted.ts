@@ -1,8 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiTime } from '#platform/openapi/fields';
 
 export class Submitted {
   @ApiProperty({ pattern: '^0x[0-9a-f]{64}$' }) hash: string;
-  @ApiProperty({ format: 'date-time' }) at: string;
+  @ApiTime() at: string;
 }
 
 export const ApiSubmitted = (): PropertyDecorator =>

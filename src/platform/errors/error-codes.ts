@@ -33,7 +33,7 @@ export const ERRORS = {
   below_minimum: named(
     400,
     'Below the minimum of the contract',
-    'Less than the minimum of the contract, and not all',
+    'Less than the minimum of the contract, and not the whole balance',
     [{ field: 'amount', message: 'must be at least 1000000000000000000' }],
   ),
   invalid_token: named(401, 'Invalid token', 'The token is missing, or is not a token of this service'),
@@ -99,14 +99,14 @@ export const ERRORS = {
   already_done: named(
     409,
     'Already joined, or round already paid',
-    'The caller has joined the circle, or paid for its round',
+    'The caller has already joined the circle, or paid for its round',
   ),
-  too_late: named(409, 'It is too late', 'The time to join the circle, or of its round, is over'),
+  too_late: named(409, 'It is too late', 'The time to join the circle, or to pay for its round, is over'),
   nothing_in_circle: named(409, 'Nothing to claim from the circle', 'The circle owes the caller nothing'),
   pool_exists: named(
     409,
     'The pool already exists',
-    'The contract has one pool, or one for each account, which exists',
+    'The contract has one pool, or one for each account, and it exists',
   ),
   pool_not_empty: named(409, 'A funded pool cannot be cancelled', 'The pool was paid into'),
   webhook_not_active: named(
@@ -134,14 +134,14 @@ export const ERRORS = {
   too_many_connections: named(
     429,
     'Too many open event streams',
-    'The caller, or its client address, has too many',
+    'The caller, or its client address, has too many event streams',
   ),
   internal_error: named(500, 'Internal server error', 'A fault of the service; the log has the reason'),
   unavailable: named(503, 'Service unavailable', 'The database did not answer in time; nothing was changed'),
   outcome_unknown: named(
     503,
     'Service unavailable',
-    'The connection to the database was lost during a write, which may be done, now or later',
+    'The connection to the database was lost during a write, which may have been done, or may still be',
   ),
   busy: named(
     503,

@@ -1,3 +1,5 @@
+import type { Client } from 'pg';
+
 /** A node of a plan, as `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)` has it. */
 export interface PlanNode {
   'Node Type': string;
@@ -6,6 +8,7 @@ export interface PlanNode {
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
+  'Rows Removed by Join Filter'?: number;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
   Plans?: PlanNode[];
@@ -19,8 +22,30 @@ export async function planOf(
 ): Promise<PlanNode[]> {
   const rows = await query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
   const [row] = rows as { 'QUERY PLAN': [{ Plan: PlanNode }] }[];
-  const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
-  return all(row['QUERY PLAN'][0].Plan);
+  return nodesOf(row['QUERY PLAN'][0].Plan);
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/**
+ * Lists the nodes of all plans that the connection executes from now on, also within functions. The connection has to be a
+ * superuser's.
+ */
+export async function planNodes(client: Client): Promise<PlanNode[]> {
+  const nodes: PlanNode[] = [];
+  client.on('notice', ({ message = '' }) => {
+    if (!message.startsWith('duration: ')) return;
+    const { Plan } = JSON.parse(message.slice(message.indexOf('{'))) as { Plan: PlanNode };
+    nodes.push(...nodesOf(Plan));
+  });
+  const settings = {
+    ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on', log_timing: 'off' },
+    ...{ log_format: 'json', log_level: 'notice' },
+  };
+  await client.query("LOAD 'auto_explain'");
+  for (const [name, value] of Object.entries(settings))
+    await client.query(`SET auto_explain.${name} = '${value}'`);
+  return nodes;
 }
 
 /** Pages of PostgreSQL's cache that a node and those below it touch. */

@@ -305,6 +305,21 @@ describe('DELETE /users/me', () => {
     expect(await left()).toBe(0);
   });
 
+  it('reads few of the others that wait', async () => {
+    const client = await connectTo(app.database.url);
+    await client.query('BEGIN');
+    await client.query(`INSERT INTO account_deletions (address, requested_at)
+      SELECT '0x' || md5(n::text) || '00000000', now() FROM generate_series(1, 1000) n`);
+    for (let step = 0; step < 5; step++) await client.query('SELECT go_on_deleting(1, 1)');
+    const { rows } = await client.query<{ read: number }>(
+      `SELECT (seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_xact_user_tables
+       WHERE relname = 'account_deletions'`,
+    );
+    await client.query('ROLLBACK');
+    await client.end();
+    expect(rows[0].read).toBeLessThanOrEqual(5 * 10);
+  });
+
   it('waits with a pool of which the indexer may not have seen all payments, and holds up nobody else', async () => {
     const contract = CONTRACTS.individual;
     await app.sql(

@@ -67,8 +67,8 @@ class Connections {
   private readonly open = new Map<Socket, string | undefined>();
   /** By client, in the order in which they became idle. */
   private readonly idle = new Map<string, Set<Socket>>();
-  /** The latest answer on each connection that has sent a request. */
-  private readonly answers = new Map<Socket, ServerResponse>();
+  /** Connections that have sent a request, with the answer to the latest one until it is sent. */
+  private readonly answers = new Map<Socket, ServerResponse | undefined>();
   private readonly closeNow: () => void;
   private closing = false;
 
@@ -94,7 +94,9 @@ class Connections {
       if (this.closing && before) before.shouldKeepAlive = true;
       this.answers.set(socket, response);
       response.once('close', () => {
-        if (this.answers.get(socket) === response) this.rest(socket);
+        if (this.answers.get(socket) !== response) return;
+        if (!socket.destroyed) this.answers.set(socket, undefined);
+        this.rest(socket);
       });
       if (this.closing) response.shouldKeepAlive = false;
     });
@@ -103,7 +105,7 @@ class Connections {
   /** From now on the last answer of each connection says that it is the last (RFC 9112, 9.6). */
   announceClose(): void {
     this.closing = true;
-    for (const answer of this.answers.values()) answer.shouldKeepAlive = false;
+    for (const answer of this.answers.values()) if (answer) answer.shouldKeepAlive = false;
   }
 
   private rest(socket: Socket): void {

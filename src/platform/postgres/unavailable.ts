@@ -65,7 +65,7 @@ const are =
     states.test(code);
 
 /** The database was the reason, not the request, and a retry may succeed. */
-export const meansUnavailable = are(/^(08...|25006|25P03|25P04|26000|40001|40P01|53...|55P03|57...|58...)$/);
+const meansUnavailable = are(/^(08...|25006|25P03|25P04|26000|40001|40P01|53...|55P03|57...|58...)$/);
 /** The connection gets no more statements. */
 export const retiresConnection = are(/^(08...|25006|26000|55000|57P..)$/);
 /** PostgreSQL ends the session by itself, between statements or in one, whose transaction it rolls back. */

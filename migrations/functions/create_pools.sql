@@ -108,7 +108,7 @@ BEGIN
     INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
     SELECT n.pool, m.address, 'DEPOSIT', 'PENDING', n.deposit, n.deposit
     FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit)
-    -- Each pool by the index: a plain join would read all of it while statistics say that it is almost empty.
+    -- Each pool by the index: a plain join would read the whole table while its statistics say that it is almost empty.
     CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = n.pool AND indexed OFFSET 0) m;
   END IF;
   IF places <> '{}' THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;

@@ -32,9 +32,9 @@ END $$;
 -- events are not published one by one. One `reload` announces them all as soon as they are in effect. The last 64 blocks
 -- of the chain are never history, so events of a chain with wrong block times are published too.
 
--- Returns the first block whose events are published, after the cursor, or a contract apart, has moved to a block of this
--- time, and what is in effect from `was` to `now_is`: before events are written in the same transaction. Moving back over old
--- blocks publishes nothing either, because they come again as history.
+-- Call it when the cursor, or a detached contract, moves to a block of time `at`, and the last block in effect from `was` to
+-- `now_is`, before events are written in the same transaction. Returns the first block whose events are published. Moving
+-- back over old blocks publishes nothing either, because they come again as history.
 CREATE OR REPLACE FUNCTION pass_history(
   known bigint, moved_from bigint, moved_to bigint, at timestamptz, head bigint, was bigint, now_is bigint)
 RETURNS bigint LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

@@ -54,7 +54,7 @@ BEGIN
     IF m.role = 'OWNER' THEN
       RAISE EXCEPTION 'the owner cannot leave' USING ERRCODE = 'restrict_violation';
     END IF;
-    -- What a member has paid into the pool is listed as a member's, and as an outsider's after that.
+    -- What members have paid into the pool is listed as theirs until their membership ends, then as an outsider's.
     INSERT INTO account_days AS a (address, day, contract, writer, deposits, withdrawals, claims)
     SELECT m.address, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address, writer(),
       -sign * count(*) FILTER (WHERE t.type = 'DEPOSIT'), -sign * count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),

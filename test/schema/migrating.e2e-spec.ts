@@ -230,7 +230,7 @@ describe('migrating', () => {
       await reader.query('BEGIN; SELECT FROM transactions');
       await run();
       expect([await problemOf(client), await left()]).toEqual([undefined, [{ digest: null }]]);
-      expect(lines.at(-1)).toMatch(/^others use what this drops, .*submissions_end/s);
+      expect(lines.at(-1)).toMatch(/^others use what this drops; .*submissions_end/s);
       await client.query('DELETE FROM transactions');
       await reader.query('COMMIT');
       await run();

@@ -18,18 +18,18 @@ const PUBLISHED = new Set([
 const PLACEHOLDER =
   /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark/i;
 
-/** 16 random bytes in hex have fewer once in a million times, of characters and of steps. */
+/** Of 16 random bytes in hex, a few in a million have fewer different characters or steps. */
 const LEAST_DIFFERENT = 9;
 
-/** Differences between the codes of neighbours: 0123 has one, as has 3210. */
+/** Differences between neighbouring character codes: 0123 has one, as has 3210. */
 function stepsOf(secret: string): Set<number> {
   const codes = [...secret].map((character) => character.codePointAt(0)!);
   return new Set(codes.slice(1).map((code, i) => code - codes[i]));
 }
 
 /**
- * Whether a secret may sign tokens in production: it is not published, contains no word of a placeholder, and neither
- * repeats few characters nor counts through the alphabet.
+ * Whether a secret may sign tokens in production: it is not published, contains no word of a placeholder, has enough
+ * different characters, and is no sequence such as 0123.
  */
 export const isStrongSecret = (secret: string): boolean =>
   !PUBLISHED.has(secret.toLowerCase()) &&

@@ -174,7 +174,7 @@ export interface StatementCall {
  */
 const channel = tracingChannel<unknown, StatementCall>('database:statement');
 
-/** Nobody pays for it while there are no subscribers. */
+/** It costs nothing while there are no subscribers. */
 function traced<Result>(
   { name }: Statement,
   kind: StatementCall['kind'],

@@ -23,7 +23,7 @@ const NAMES = ['general', 'auth'] as const;
 type Name = (typeof NAMES)[number];
 /** Decorators mean `general` by this name, except for `@SkipThrottle()`, which means both limits. */
 const DEFAULT = 'default';
-/** What the keys begin with under which the decorators store their options. */
+/** Prefix of the keys under which the decorators store their options. */
 const THROTTLER = 'THROTTLER:';
 
 /** One limit of a route. */

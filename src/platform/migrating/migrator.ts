@@ -118,15 +118,15 @@ export class Migrator {
   }
 
   /**
-   * By itself: to drop a trigger locks readers out, and those who read several tables would hold one and wait for another.
-   * While others read for long, it is left to a later run.
+   * Each in a transaction of its own: dropping a trigger locks readers out, and readers of several tables would hold one
+   * while they wait for another. While others read for long, the drop is left to a later run.
    */
   private async drop(runner: QueryRunner, statement: string): Promise<void> {
     try {
       await this.transaction(runner, () => runner.query(statement));
     } catch (error) {
       if (!hasCode(error, LOCK_NOT_AVAILABLE, IS_NEEDED)) throw error;
-      this.tell(`others use what this drops, the next run tries again: ${statement}`);
+      this.tell(`others use what this drops; the next run tries again: ${statement}`);
     }
   }
 
@@ -208,7 +208,8 @@ async function replace(runner: QueryRunner, texts: string[]): Promise<void> {
   }
   for (const [drop, name, table] of texts.flatMap((text) => [...text.matchAll(DROP_TRIGGER)]))
     for (const { view } of await find(runner, name, table))
-      // Nobody reads the views that have triggers. Without its comment, a version that has the trigger replaces it.
+      // Triggers of views cannot be disabled, and nobody reads those views. Without the comment, a version that has the
+      // trigger replaces it.
       await change(
         view
           ? drop

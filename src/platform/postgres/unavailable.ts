@@ -54,10 +54,11 @@ export const NO_STANDBY = '55000';
 export const WARNING = '01000';
 
 /**
- * SQLSTATEs by what follows from them. Of codes that are not obvious: 25006 a server that was demoted, or is not promoted
- * yet; 25P03 and 25P04 a transaction that was idle, or took too long; 26000 a prepared statement that is missing, as
- * poolers lose them; 40001 also a conflict with recovery; 57P01 a shutdown or an administrator, 57P04 a dropped database,
- * 57P05 an idle session. None is a code of Node.js, such as ECONNRESET, which pg's errors have in the same place.
+ * SQLSTATEs, grouped by their consequences. The less obvious codes: 25006 means a server that was demoted, or is not
+ * promoted yet; 25P03 and 25P04, a transaction that was idle, or took too long; 26000, a missing prepared statement, as
+ * poolers lose them; 40001, also a conflict with recovery; 57P01, a shutdown or an administrator; 57P04, a dropped
+ * database; 57P05, an idle session. No code of Node.js matches, such as ECONNRESET, which pg's errors have in the same
+ * place.
  */
 const are =
   (states: RegExp) =>

@@ -33,7 +33,7 @@ const keyOf = ({ statement, values }: BoundStatement): string =>
 const partyOf = ({ statement, values }: BoundStatement): string =>
   statement.payer === undefined ? statement.name : `of ${String(values[statement.payer])}`;
 
-/** Reads that ask for the same and wait, or run: they share an answer. Each has what stops its timeout. */
+/** Reads of the same that wait or run, and share an answer: each with the function that stops its timeout. */
 type Group = Map<Work, () => void>;
 
 /**
@@ -43,7 +43,7 @@ type Group = Map<Work, () => void>;
 export class SlowReads {
   /** Those that wait, by party in the order of their turns, and by what they ask for. */
   private readonly lines = new Map<string, Map<string, Group>>();
-  /** Parties of which one runs, with what it asks for. */
+  /** Parties with a read that runs, and what that asks for. */
   private readonly served = new Map<string, string>();
 
   /** @param places how many connections of the pool they take at most */
@@ -119,7 +119,7 @@ export class SlowReads {
     }
   }
 
-  /** Later reads of the same do not share it. It has the time of the one that came last; others may be refused earlier. */
+  /** Later reads of the same do not join it. It has the deadline of its last read; the others may be refused earlier. */
   private async run(group: Group): Promise<void> {
     const last = [...group.keys()].at(-1);
     // All were refused.

@@ -16,7 +16,7 @@ const MAX_LISTED = 100;
 /** Events that are compared in a round, and contracts that are asked for their count. */
 const EVENTS_AT_ONCE = 1000;
 const CONTRACTS_AT_ONCE = 5;
-/** Most values take at most this many questions to their contract. */
+/** A value takes at most this many questions to its contract. */
 const QUESTIONS = 2;
 /** Batches of a check that differ: remembered, and compared again in a round. */
 const MOST_PARTS = 50;

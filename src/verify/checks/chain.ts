@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
 import {
   type AtCursor,
+  CallsUsedUp,
   type Holding,
   type Question,
   ethCall,
@@ -85,6 +86,7 @@ export async function differing<Row extends AtCursor>(
   compare: (rows: Row[], isFirst: boolean) => Promise<Doubt[]>,
 ): Promise<Doubt[]> {
   const { signal } = look.mode;
+  let otherBlock: OtherBlock | undefined;
   for (let [sightings, tries, some] = [0, 1, keys]; ;) {
     try {
       const rows = await look.rows<Row>(statement, ...wordsOf(some, words));
@@ -93,7 +95,10 @@ export async function differing<Row extends AtCursor>(
       if (wrong.length === 0 || sightings === MIN_SIGHTINGS) return wrong;
       [tries, some] = [1, unique(wrong.map(({ id }) => id))];
     } catch (error) {
+      // The reason for the tries says more than that they have used up the calls.
+      if (error instanceof CallsUsedUp && otherBlock) throw otherBlock;
       if (!(error instanceof OtherBlock) || tries === MAX_TRIES || signal.aborted) throw error;
+      otherBlock = error;
       tries += 1;
     }
     await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);

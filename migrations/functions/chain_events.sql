@@ -53,10 +53,11 @@ BEGIN
     SELECT direction, array_agg(block_number), array_agg(log_index), array_agg(event)
     FROM (
       SELECT direction, block_number, log_index, event, (row_number() OVER () - 1) / 1000 AS n
-      FROM former o JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
+      -- A full join, as in transactions.sql, which it stays only while the conditions could hold without one of its sides.
+      FROM former o FULL JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
         VALUES (-1, chain_event(o, -1, NULL)), (1, chain_event(e, 1, block_number <= finalized))) AS v (direction, event)
-      WHERE block_number >= first AND (o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED') AND event IS NOT NULL
-        AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL)
+      WHERE block_number >= first AND event IS NOT NULL AND coalesce((o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED')
+        AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL), false)
     ) numbered
     GROUP BY direction, n ORDER BY direction;
   ELSE

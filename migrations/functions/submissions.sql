@@ -20,8 +20,9 @@ CREATE OR REPLACE FUNCTION publish_submissions() RETURNS trigger LANGUAGE plpgsq
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
-    PERFORM stage_submitted(ARRAY(SELECT s.transaction_id
-      FROM changed s JOIN former o USING (transaction_id) WHERE s.hash <> o.hash));
+    -- A full join, as in transactions.sql.
+    PERFORM stage_submitted(ARRAY(SELECT transaction_id
+      FROM changed s FULL JOIN former o USING (transaction_id) WHERE s.hash IS DISTINCT FROM o.hash));
   ELSE
     PERFORM stage_submitted(ARRAY(SELECT transaction_id FROM changed));
   END IF;

@@ -77,6 +77,25 @@ export function openLine<Message>(
   return { say: (message) => opened.postMessage(message), close: () => opened.close() };
 }
 
+/** Does the work while it holds the lock. Where the browser allows no locks, as in a sandboxed frame, it does it without. */
+export async function locked(
+  locks: TabLocks,
+  name: string,
+  options: Parameters<TabLocks['request']>[1],
+  work: Parameters<TabLocks['request']>[2],
+): Promise<void> {
+  let begun = false;
+  try {
+    await locks.request(name, options, (lock) => {
+      begun = true;
+      return work(lock);
+    });
+  } catch (error) {
+    if (begun || (error as Error).name !== 'SecurityError') throw error;
+    await work();
+  }
+}
+
 /** By store, what this page does: clients with the same store know of each other's payments. */
 const HELD = new WeakMap<object, Set<string>>();
 
@@ -98,7 +117,7 @@ export async function exclusively<T>(
   try {
     if (!locks) return await work();
     let done: T | undefined;
-    await locks.request(name, { ifAvailable: true }, async (lock) => {
+    await locked(locks, name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) done = await work();
     });
     return done;

@@ -252,6 +252,19 @@ describe('tabs', () => {
     for (const { follower } of [first, second, third]) expect(follower.state).toEqual(first.follower.state);
   });
 
+  it('each read for themselves where the browser refuses locks, as in a sandboxed frame', async () => {
+    const [first, second] = [browser.open(), browser.open()].map((tab) => {
+      const request = async (): Promise<never> => {
+        await new Promise(setImmediate);
+        throw new DOMException('denied', 'SecurityError');
+      };
+      Object.assign(tab.locks, { request });
+      return follow(A, tab);
+    });
+    await reach(() => first.follower.state.live && second.follower.state.live);
+    expect([service.count(START), service.count(STREAM)]).toEqual([2, 2]);
+  });
+
   it('go on from where the one that is closed was', async () => {
     const [first, second] = [follow(), follow()];
     await reach(() => first.follower.state.live && second.follower.state.live);

@@ -2,7 +2,7 @@ import type { SavingsEvent } from '../events.js';
 import { Leader, type Shared, type Sources } from './leader.js';
 import { Listeners, type Observable, Subject } from '../observable.js';
 import type { SharedState } from '../shared-state.js';
-import { type TabLine, type TabTools, lineName, openLine } from '../tabs.js';
+import { type TabLine, type TabTools, lineName, locked, openLine } from '../tabs.js';
 import type { Start } from '../types.js';
 import { untilAborted, wait } from '../wait.js';
 
@@ -221,7 +221,7 @@ export class Follower implements Observable<FollowState> {
       const how = this.steals ? { steal: true } : { signal: AbortSignal.any([signal, this.waiting.signal]) };
       this.steals = false;
       try {
-        await (this.line ? this.service.tabs.locks!.request(name, how, lead) : lead());
+        await (this.line ? locked(this.service.tabs.locks!, name, how, lead) : lead());
       } catch {
         // Another tab took it, or this one is about to steal it: wait for it once more.
       } finally {

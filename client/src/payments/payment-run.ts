@@ -37,14 +37,19 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     await onChange(payment);
   };
   let told: Hash | undefined;
-  const tell = async (progress: Progress): Promise<void> => {
-    const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
-    await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
+  const report = (): void => {
     const { hash } = payment;
     if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
     reporter.sent(depositId, hash);
   };
+  const tell = async (progress: Progress): Promise<void> => {
+    const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
+    await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
+    report();
+  };
+  // The page may have been left before the service knew.
+  if (isSent(from)) report();
   try {
     const receipts = await send(payment, { ...options, tell });
     const block = Number(receipts[receipts.length - 1].blockNumber);
@@ -56,7 +61,11 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
       // What was sent stays sent: only the wait for it has ended.
       if (!isSent(payment)) await change({ state: 'cancelled' });
     } else {
-      await change({ state: 'failed', failure: { code, message: (error as Error).message } });
+      await change({
+        state: 'failed',
+        attention: undefined,
+        failure: { code, message: (error as Error).message },
+      });
       if (depositId !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
         reporter.takeBack(depositId, payment.hash);
     }
@@ -68,7 +77,7 @@ async function send(
   payment: Payment,
   { wallet, api, config, ...options }: CarryOutOptions & { tell: (progress: Progress) => Promise<void> },
 ): Promise<TransactionReceipt[]> {
-  const { hash, trace, account } = payment;
+  const { hash, trace, account, attention } = payment;
   const { onChange: _, ...rest } = options;
   const run = (chainId: number): Run =>
     new Run(chainAccess(wallet, chainId, config), { ...rest, config, account });
@@ -76,12 +85,13 @@ async function send(
     const sent = run(trace.chainId);
     if (!hash) return followBatch(sent, callOf(payment), trace);
     const from = account ?? addressOf(await sent.account());
-    return [await sent.mined(callOf(payment), from, hash, trace)];
+    return [await sent.mined(callOf(payment), from, hash, trace, attention)];
   }
   if (trace && hash && payment.state === 'sent') {
     // The approval of an earlier visit: while it is on its way, another one would be asked for.
     const sent = run(trace.chainId);
-    await sent.mined(callOf(payment), account ?? addressOf(await sent.account()), hash, trace);
+    const from = account ?? addressOf(await sent.account());
+    await sent.mined(callOf(payment), from, hash, trace, attention);
   }
   const calls = await callsOf(api, payment, options.signal).catch(async (error: unknown) => {
     throw await submittedOr(error, payment, api);

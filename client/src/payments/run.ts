@@ -90,14 +90,18 @@ export class Run {
     return this.mined(call, addressOf(account), hash, trace);
   }
 
-  /** Follows a transaction that was sent, also one of an earlier visit. */
+  /**
+   * Follows a transaction that was sent, also one of an earlier visit.
+   * @param attention what the payment says of the wallet so far
+   */
   async mined(
     call: ContractCall,
     from: Address,
     sent: Hash,
     trace: PaymentTrace,
+    attention?: Payment['attention'],
   ): Promise<TransactionReceipt> {
-    const receipt = await track(this, call, from, sent, trace);
+    const receipt = await track(this, new TransactionTracker(this, call, from, sent, trace, attention));
     if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
     guarded(this.options.onMined)(call, receipt);
     return receipt;
@@ -187,14 +191,7 @@ export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => dropp
  * in which it notices, and takes a cancelled transaction for a mined one.
  * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, or the signal's reason
  */
-async function track(
-  run: Run,
-  call: ContractCall,
-  from: Address,
-  hash: Hash,
-  trace: PaymentTrace,
-): Promise<TransactionReceipt> {
-  const tracker = new TransactionTracker(run, call, from, hash, trace);
+async function track(run: Run, tracker: TransactionTracker): Promise<TransactionReceipt> {
   for (;;) {
     const receipt = await run.within(tracker.look());
     if (receipt) return receipt;
@@ -204,7 +201,6 @@ async function track(
 
 class TransactionTracker {
   private knownAt = Date.now();
-  private attention: 'account' | 'chain' | undefined;
   private contractAccount?: boolean;
   /** The account's count of transactions when what took their nonces was last looked at. */
   private lookedAt?: number;
@@ -215,6 +211,7 @@ class TransactionTracker {
     private readonly from: Address,
     private hash: Hash,
     private trace: PaymentTrace,
+    private attention: Payment['attention'],
   ) {}
 
   /** Looks once. */
@@ -304,7 +301,7 @@ class TransactionTracker {
     await this.run.tell({ state: 'sent', step, hash: this.hash, trace, attention: this.attention });
   }
 
-  private async notice(attention: 'account' | 'chain' | undefined): Promise<void> {
+  private async notice(attention: Payment['attention']): Promise<void> {
     if (attention === this.attention) return;
     this.attention = attention;
     await this.note(this.trace);

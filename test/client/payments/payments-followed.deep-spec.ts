@@ -242,6 +242,46 @@ it('goes on after a reload, without the wallet too', async () => {
   expect(await page.payments.resume(id!)).toMatchObject([{ transactionHash: hash, status: 'success' }]);
 });
 
+it('is reported after a reload if the service does not know of it', async () => {
+  const end = new AbortController();
+  const submitted = async (id: string): Promise<unknown> =>
+    (await elsewhere().transactions.byId(id)).submitted?.hash;
+  const loses: typeof fetch = async (input) =>
+    (input as Request).url.endsWith('/sent')
+      ? Response.json({ success: false, error: 'Not found', code: 'not_found' }, { status: 404 })
+      : fetch(input);
+  client = bench.client({ payments: store, tokens: client.tokens, fetch: loses });
+  await bench.held(async () => {
+    const { depositId, hash, end: left } = await sendDeposit({ signal: end.signal });
+    await shown();
+    end.abort(new Error('left'));
+    await left;
+    expect(await submitted(depositId)).toBeUndefined();
+    const resumed = elsewhere().payments.resume((await kept()).id);
+    await until(async () => (await submitted(depositId)) === hash);
+    await bench.mine(1);
+    expect(await resumed).toMatchObject([{ transactionHash: hash }]);
+  });
+});
+
+it('does not ask after a reload for what the person has changed back meanwhile', async () => {
+  const end = new AbortController();
+  await bench.held(async () => {
+    const { hash, end: left } = await sendDeposit({ signal: end.signal });
+    await shown();
+    wallet.accounts = [await connect(bench.anvil.url, devAccount(6))];
+    await until(async () => (await listed())[0].attention === 'account');
+    end.abort(new Error('left'));
+    await left;
+    wallet.accounts = [saver];
+    const page = elsewhere();
+    const resumed = page.payments.resume((await kept()).id, { wallet });
+    await until(async () => (await listed(page))[0].attention === undefined);
+    await bench.mine(1);
+    expect(await resumed).toMatchObject([{ transactionHash: hash }]);
+  });
+});
+
 it('is left even if the node answers only then', async () => {
   const end = new AbortController();
   const { opened, answer } = open('eth_getTransactionByHash');

@@ -21,7 +21,7 @@ describe('the vote on what the reader says', () => {
   ])('%s', (_, said, agree, wanted) => expect(verdict('ours', said, agree)).toBe(wanted));
 });
 
-describe('an endpoint that differs about a contract whose events are proven', () => {
+describe('another endpoint', () => {
   const event = (logIndex: number, fields: Partial<ChainEvent> = {}): ChainEvent =>
     ({
       blockNumber: 7,
@@ -62,7 +62,7 @@ describe('an endpoint that differs about a contract whose events are proven', ()
       false,
       [event(1), event(0, { amount: '2' }), event(8, { contract: 'd' })],
     ],
-  ])('%s', (_, agrees, events) => {
+  ])('%s, where the events of a contract are proven', (_, agrees, events) => {
     expect(agree(ours, batch(...events))).toBe(false);
     expect(agree(ours, batch(...events), ['c'])).toBe(agrees);
   });

@@ -1,4 +1,4 @@
-/** Bounds of one look, whatever is open: blocks, and transactions of a block; rows. */
+/** Limits of one look, however much is open: blocks, transactions of a block, and calls to each endpoint; then rows. */
 export const AT_ONCE = 25;
 const ROWS_AT_ONCE = 500;
 
@@ -8,8 +8,8 @@ const LONGEST_WAIT_S = 86_400;
 
 /**
  * Blocks with transactions whose gas is not known, but for those that wait, newest first. A look touches a limited number
- * of rows, so that many blocks whose receipts nobody has cost little. Parameter: the block to go on below. Rows: block,
- * its hash, hashes of its transactions, and the last block looked at, null at the end of all.
+ * of rows, so that many blocks whose receipts nobody has cost little. Parameter: the block below which to continue. Rows:
+ * block, its hash, hashes of its transactions, and the last block looked at, null at the end of all.
  */
 export const OPEN = `
   WITH looked AS MATERIALIZED (

@@ -44,7 +44,7 @@ export class Preflight {
     this.epoch = cursor.epoch;
     this.retryMs = RETRY_MS.first;
     await this.keepFacts(client, reader);
-    if (this.isLacking) this.logger.warn(`not all facts of the contracts could be read; trying again`);
+    if (this.isLacking) this.logger.warn('not all facts of the contracts could be read; trying again');
     return cursor;
   }
 
@@ -133,7 +133,7 @@ const KEEP = `
   INSERT INTO chain_facts AS f (chain_id, token_address, token_symbol, token_decimals)
   SELECT chain_id, t.token, t.symbol, t.decimals
   FROM chain_cursor LEFT JOIN (SELECT * FROM told
-    -- A contract that is left out, because its token is another now, still has amounts of the first one.
+    -- A contract that is left out because its token has changed still has amounts of the first token.
     WHERE former OR NOT EXISTS (SELECT FROM chain_facts f JOIN chain_tokens k ON k.token = f.token_address
       WHERE k.contract = ANY ($6) AND k.contract <> ALL ($2))
     ORDER BY former DESC, place LIMIT 1) t ON true WHERE epoch = $1

@@ -35,7 +35,7 @@ function moves(event: ChainEvent, pools: Map<string, PoolState>, rules: Rules): 
 export const inChainOrder = (items: Item[]): Item[] =>
   items.sort((a, b) => a.event.blockNumber - b.event.blockNumber || a.event.logIndex - b.event.logIndex);
 
-/** The place of the other event that its log may have. */
+/** The log position of the other event that its log may have. */
 const otherPlaceOf = ({ blockNumber, logIndex }: ChainEvent): Place => ({
   blockNumber,
   logIndex: logIndex < MAX_LOGS ? logIndex + MAX_LOGS : logIndex - MAX_LOGS,
@@ -74,11 +74,11 @@ export async function withGains(
 /**
  * Splits withdrawals of more than has left their account's position: the rest is a claim of yield. It has the place of
  * the log's second event, or is added to the log's other event if that is a claim of the same account in the same pool.
- * If the log has any other event besides, the withdrawal stays whole. When the events take effect again after a
+ * If the log has any other event, the withdrawal stays whole. When the events take effect again after a
  * reorganisation, nothing is left to split.
  * @param items in chain order
  * @param held what accounts have in pools before, by both. It is changed in place
- * @param rules with the places of events that are stored already
+ * @param rules with the log positions of events that are already stored
  */
 export function splitGains(
   items: Item[],

@@ -51,8 +51,8 @@ const SAVE = save(`
   )`);
 
 /**
- * Makes the holdings of accounts with events after block $1 again from those before, ahead of their deletion. Parameter 2:
- * the vault whose events alone are meant, or null.
+ * Rebuilds the holdings of accounts that have events after block $1 from the events up to it. Run it before the later ones
+ * are deleted. Parameter 2: the vault whose events alone are meant, or null.
  */
 export const TAKE_BACK = save(`
   WITH made AS MATERIALIZED (

@@ -71,8 +71,9 @@ export const KEEP_FORMER = `
   SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::jsonb[]) ON CONFLICT DO NOTHING`;
 
 /**
- * Gives pools that lose events after block $1, and their accounts, the rows from before the first event that is undone.
- * Parameter 2: the contract whose events alone are undone, or null. Rows: the pools of which the journal has not all rows.
+ * Restores the rows of pools that lose events after block $1, and of their accounts, to those before the first undone event.
+ * Parameter 2: the contract whose events alone are undone, or null. Rows: pools that stay as they are, because the journal
+ * lacks rows of them.
  */
 export const RESTORE_FORMER = `
   WITH gone AS MATERIALIZED (

@@ -61,10 +61,13 @@ describe('the tags of a node', () => {
     const tags = reader();
     await tags.head();
     says = { latest: block(110) };
-    jest.spyOn(performance, 'now').mockReturnValue(1e9 + 3_000);
-    expect((await tags.head())?.number).toBe(110);
+    for (const passed of [3_000, 6_000]) {
+      jest.spyOn(performance, 'now').mockReturnValue(1e9 + passed);
+      expect((await tags.head())?.number).toBe(110);
+    }
     jest.restoreAllMocks();
-    expect(node.sizes).toEqual([3, 3]);
+    // It may be one node of a balancer that has none.
+    expect(node.sizes).toEqual([3, 3, 3]);
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });
 

@@ -82,7 +82,7 @@ export class IndexerTelemetry extends Metrics {
   private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
   /** The state of each endpoint. */
   endpoints: () => { name: string; state: EndpointState }[] = () => [];
-  /** Which contracts are followed, and which are read apart. */
+  /** Which contracts are followed, and which are detached. */
   contracts: () => ContractStanding[] = () => [];
   private readonly logger = new Logger('Follower');
   private isUnfinal = false;

@@ -44,6 +44,16 @@ describe('a reorganisation', () => {
     expect(undone).toEqual([number]);
   });
 
+  it('that leaves a lower head is followed by a ledger that is up to date', async () => {
+    bench.mine(30);
+    await bench.indexer();
+    await bench.converged();
+    bench.rollback(20);
+    bench.mine(1);
+    await bench.converged();
+    await bench.until(async () => (await bench.cursor())?.state === 'synced');
+  });
+
   it.each([
     ['that is behind', (): (() => number) => () => 12],
     // In no step with the requests of one round, as a balancer's choice is not either.

@@ -65,6 +65,21 @@ it.each([
   expect(await rounds()).toMatchObject({ circle, mine: { place: 0 }, can });
 });
 
+it('builds no payment into a contract that is quarantined, but the calls that pay out', async () => {
+  await addCircle(app, id, owner.address);
+  const call = (name: string) => app.get(`/pools/${id}/calls/${name}`, owner);
+  expect((await call('contribute')).status).toBe(200);
+  await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+    VALUES ('${CONTRACTS.rotating}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+  for (const name of ['join', 'contribute']) {
+    const { status, body } = await call(name);
+    expect([name, status, body.code]).toEqual([name, 503, 'chain_unknown']);
+  }
+  for (const name of ['payout', 'refund', 'endRound'])
+    expect([name, (await call(name)).status]).toEqual([name, 200]);
+  await app.sql('DELETE FROM chain_contracts_apart');
+});
+
 it('shows a circle to its members and to nobody else', async () => {
   await addCircle(app, id, owner.address);
   const stranger = await app.signIn();

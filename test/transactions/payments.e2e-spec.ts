@@ -157,7 +157,7 @@ describe('calls', () => {
     expect(headers['cache-control']).toBe('public, max-age=60');
   });
 
-  it('tickets cost no more than an amount can be, and are sold until the draw time', async () => {
+  it('tickets cost no more than an amount can be, and are sold until the draw time, unless the contract is quarantined', async () => {
     await app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1)`, [CONTRACTS.lottery]);
     await addDraw(app, 1, { status: 'ACTIVE', drawTime: '2999-01-01', contract: CONTRACTS.lottery });
     const tickets = (count: bigint | string) => app.get(`/lottery/calls/tickets?count=${count}`, saver);
@@ -171,6 +171,11 @@ describe('calls', () => {
       expect([status, body.details[0].field]).toEqual([400, 'count']);
     }
     expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
+    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+      VALUES ('${CONTRACTS.lottery}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    const refused = await atHead(() => tickets('1'));
+    expect([refused.status, refused.body.code]).toEqual([503, 'chain_unknown']);
+    await app.sql('DELETE FROM chain_contracts_apart');
     // Sales end with the first block at the draw time.
     await app.sql(`UPDATE lottery_draws SET draw_time = '2026-03-01'`);
     expect((await atHead(() => tickets('1'))).body.code).toBe('no_open_draw');

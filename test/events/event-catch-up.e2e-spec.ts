@@ -80,6 +80,11 @@ describe('the first stream of a process', () => {
       expect(namesOf(beyond)).toEqual(['second']);
       beyond.close();
     }
+    // As the start page of version 1 gave it.
+    const longer = await fresh.follow(user, `${place}~2f1.1a`);
+    await until(() => longer.events.length === 2);
+    expect(namesOf(longer)).toEqual(['first', 'second']);
+    longer.close();
     // In a row of two events, the cursor after the first one is within the row.
     const between = await fresh.here();
     await fill(app, 1, 2, pool);
@@ -136,7 +141,7 @@ describe('who catches up', () => {
     expect([namesOf(far), namesOf(again)]).toEqual([['reload', 'new'], ['newer']]);
   });
 
-  it('shares one reading with all who come back while it lasts, even if new events follow', async () => {
+  it('shares one reading with all that come back while it lasts, even if new events follow', async () => {
     const place = await fresh.here();
     await fill(app, 2, 1000);
     await tell(app, pool, 'missed');
@@ -171,7 +176,7 @@ describe('who catches up', () => {
     expect(namesOf(reader)).toEqual(['reload', 'new']);
   });
 
-  it('gets reload if this version does not know an event, unlike those who come from after it', async () => {
+  it('gets reload if this version does not know an event, unlike those that resume after it', async () => {
     const place = await fresh.here();
     await app.sql(`INSERT INTO outbox (count, items) VALUES (1, '[{"topic": "goal.reached"}]')`);
     const after = await fresh.here();

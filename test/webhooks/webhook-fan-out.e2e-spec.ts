@@ -234,7 +234,7 @@ describe('a crowd', () => {
     await until(async () => (await count(`topic = 'deposit.confirmed'`)) === 8 * 30);
     await until(() => sizes.length > 1);
     expect(sizes[1]).toBe(1);
-    // Others have their turn again after the wait for a failure, and not only after that for crowds of other processes.
+    // The next round starts after the wait for a failure, which is shorter than the wait for crowds of other processes.
     const began = performance.now();
     const { length } = sizes;
     await until(() => sizes.length >= length + 2);
@@ -244,7 +244,7 @@ describe('a crowd', () => {
     expect(await count()).toBe(12 * 30);
   });
 
-  it('is served event by event where several fail, also if others fail in turn with it', async () => {
+  it('is served event by event if several events at once fail, even while another crowd fails too', async () => {
     const pool = await poolOf(await app.signIn());
     await crowd(3, 10, pool);
     onCrowds(({ events }) => {

@@ -152,14 +152,18 @@ it('a receiver that is slow gets its events, in another lane, until it is quick 
   measured.mockRestore();
 });
 
-it('what is under way when it is disabled changes nothing of that', async () => {
+it.each([
+  [204, 'DELIVERED'],
+  [500, 'FAILED'],
+])('what is under way when it is disabled changes nothing of that: %i is %s', async (answered, outcome) => {
+  answer(answered);
   const release = target.hold();
   const id = await of(10);
   await until(() => target.received.length === 4);
   await app.sql(`UPDATE webhooks SET status = 'DISABLED' WHERE id = $1`, [id]);
   release();
-  const done = `SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND status = 'DELIVERED'`;
-  await until(async () => (await app.sql(done, [id])).length === 4);
+  const done = `SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND status = $2 AND last_status = $3`;
+  await until(async () => (await app.sql(done, [id, outcome, answered])).length === 4);
   await goForward(app, id, '1 minute');
   await until(async () => (await app.sql('SELECT FROM webhooks WHERE pending = 0')).length === 1);
   expect((await app.sql('SELECT status FROM webhooks'))[0]).toEqual({ status: 'DISABLED' });

@@ -13,7 +13,7 @@ export const isKnown = (event: LedgerEvent): boolean => Object.hasOwn(AUDIENCES,
 
 export function audienceOf(event: LedgerEvent): Audience {
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
-  // A reversal has the audience of what it reverts. One of another reversal has none, nor has an unknown topic.
+  // A reversal has the audience of what it reverts. A reversal of a reversal has none, like an unknown topic.
   const kind = isKnown(event) ? AUDIENCES[subjectOf(event)] : 'reverted';
   return {
     isForAll: kind === 'all',

@@ -15,7 +15,7 @@ interface Shares {
 
 export const SHARES: Record<Lane, Shares> = {
   quick: { all: 40, webhook: 4, user: 8, host: 8 },
-  // An unanswered one occupies the shares of its user and host for a minute.
+  // An unanswered challenge occupies the shares of its user and host for a minute.
   challenge: { all: 16, webhook: 1, user: 10, host: 10 },
   slow: { all: 16, webhook: 1, user: 2, host: 2 },
 };

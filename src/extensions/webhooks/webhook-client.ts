@@ -34,7 +34,7 @@ export interface Message {
 
 class SendFailed extends Error {}
 
-/** Node's code says more than a text for a group of them would. */
+/** Node's error codes are more specific than texts of our own would be. */
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof SendFailed) return error.message;
   const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';

@@ -64,10 +64,10 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
     this.poller.hurry();
   }
 
-  /** Until a round through all subjects finds nothing that no other process is at. */
+  /** Runs until a complete round through all subjects finds nothing, or only what other processes are serving. */
   private async serveCrowds(): Promise<void> {
     let taken = 0;
-    // After a failure a round begins behind the subject that failed: its end does not say that nothing is left.
+    // After a failure the round starts behind the subject that failed, so its end does not show that nothing is left.
     let isWhole = this.after === '';
     while (!this.loop.signal.aborted) {
       const next = await this.database.read(NEXT_CROWD, { after: this.after });

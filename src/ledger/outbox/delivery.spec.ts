@@ -1,17 +1,26 @@
 import type { Logger } from '@nestjs/common';
 import type { Database } from '#platform/database/database';
-import { type ConsumerMetrics, Delivery, SetAsideRule } from './delivery';
+import { type ConsumerMetrics, Delivery, EXTEND_MS, SetAsideRule } from './delivery';
 import type { OutboxPoller } from './outbox-poller';
-import { DUE_CONSUMER, HOLD_CONSUMER, MOVE_CONSUMER, type Move, SET_ASIDE } from './outbox.sql';
+import {
+  DUE_CONSUMER,
+  EXTEND_HOLD,
+  HOLD_CONSUMER,
+  HOLD_SECONDS,
+  MOVE_CONSUMER,
+  type Move,
+  SET_ASIDE,
+} from './outbox.sql';
 
 const SECOND_MS = 1000;
 const counter = { inc: () => undefined, set: () => undefined };
 
-/** One run of a consumer over a row of four events. @returns the places that it stored, and for how long it holds each */
+/** One run of a consumer over a row of four events. @returns the cursors that it stored, and for how long it holds each */
 async function run(given: {
   failures: number;
-  handle: () => void;
+  handle: () => unknown;
   move: () => Promise<object | undefined>;
+  extend?: () => Promise<void>;
 }): Promise<{ stored: [xid: string, item: number, seconds: number][]; warnings: string[] }> {
   const stored: [string, number, number][] = [];
   const warnings: string[] = [];
@@ -24,6 +33,7 @@ async function run(given: {
       return given.move();
     },
     [SET_ASIDE.name]: () => Promise.reject(new Error('lock timeout')),
+    ...(given.extend && { [EXTEND_HOLD.name]: given.extend }),
   };
   const ask = ({ name }: { name: string }, values: Move): unknown => statements[name]?.(values);
   const items = Array.from({ length: 4 }, () => ({ topic: 'deposit.confirmed' }));
@@ -77,4 +87,18 @@ it('extends its hold between two calls, and leaves what another process has take
     ['8', 2, 15],
     ['8', 2, 0],
   ]);
+});
+
+it('extends its hold during a call, more than once before it would end, and not afterwards', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  const extend = jest.fn(() => Promise.reject(new Error('lock timeout')));
+  const handle = jest.fn(() => jest.advanceTimersByTimeAsync(HOLD_SECONDS * SECOND_MS));
+  const { warnings } = await run({ failures: 0, handle, move: () => Promise.resolve({}), extend });
+  expect(handle).toHaveBeenCalledTimes(1);
+  const during = extend.mock.calls.length;
+  expect(during).toBeGreaterThanOrEqual(2);
+  await jest.advanceTimersByTimeAsync(10 * EXTEND_MS);
+  expect(extend).toHaveBeenCalledTimes(during);
+  expect(warnings).toEqual([]);
+  jest.useRealTimers();
 });

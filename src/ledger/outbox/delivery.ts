@@ -13,6 +13,7 @@ import {
   ASKED_AGAIN,
   type ConsumerState,
   DUE_CONSUMER,
+  EXTEND_HOLD,
   HOLD_CONSUMER,
   HOLD_SECONDS,
   MOVE_CONSUMER,
@@ -24,8 +25,10 @@ import {
 } from './outbox.sql';
 import { UnknownTopics } from './unknown-topics';
 
-/** How often the hold is extended. */
+/** How often progress is stored and the hold extended between two calls of the handler. */
 const PROLONG_MS = 1000;
+/** How often the hold is extended during a call. */
+export const EXTEND_MS = 4000;
 /** Waits after failures: the first one, doubled each time that an event fails alone up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 300_000;
@@ -208,11 +211,17 @@ export class Delivery {
 
   /** Passes events to the handler. @returns undefined if it has handled them */
   private async failureOf(events: LedgerEvent[]): Promise<{ cause: unknown } | undefined> {
+    const hold = { name: this.handler.consumer, holder: this.holder };
+    // If an extension fails, the next one may still be in time.
+    const extend = (): unknown => this.database.write(EXTEND_HOLD, hold).catch(() => undefined);
+    const extending = setInterval(extend, EXTEND_MS).unref();
     try {
       await this.handler.handle(events);
       return undefined;
     } catch (cause) {
       return { cause };
+    } finally {
+      clearInterval(extending);
     }
   }
 

@@ -85,11 +85,11 @@ export const DUE_CONSUMER = statement<{ name: string }, { lag: number; due: bool
     WHERE c.name = :name`,
 );
 
-/** A process holds a consumer for this time, and extends the hold between two calls of the handler. */
+/** A process holds a consumer for this time, and extends the hold during a call of the handler and after it. */
 export const HOLD_SECONDS = 15;
 
 /**
- * Takes a consumer. This is not a row lock held for that time: a transaction that locks rows has an
+ * Takes a consumer for `HOLD_SECONDS`. This is not a row lock held for that time: a transaction that locks rows has an
  * id, and while it runs nobody can read newer events.
  */
 export const HOLD_CONSUMER = statement<
@@ -112,6 +112,14 @@ export const HOLD_CONSUMER = statement<
     RETURNING xid::text, position::text, item, failures,
       coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", ${isAskedAgain(':name')} AS "askedAgain",
       (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed`,
+);
+
+/** Holds a consumer for longer while the handler is at work. It changes nothing if another process holds it. */
+export const EXTEND_HOLD = statement<{ name: string; holder: string }, never>(
+  'extend_outbox_hold',
+  { name: 'text', holder: 'uuid' },
+  `UPDATE outbox_consumers SET held_until = now() + make_interval(secs => ${HOLD_SECONDS})
+    WHERE name = :name AND holder = :holder`,
 );
 
 /** The cursor of a consumer, and what is known of the event after it. */

@@ -28,7 +28,7 @@ export class UnknownTopics {
     return performance.now() < this.restsUntil;
   }
 
-  /** The place of the first event before which the reader has to stop; else the number of events. */
+  /** The index of the first event before which the reader has to stop; else the number of events. */
   endOf(events: LedgerEvent[]): number {
     const place = events.findIndex((event) => !this.mayPass(event));
     return place < 0 ? events.length : place;

@@ -36,11 +36,11 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     payment = { ...payment, ...changed } as Payment;
     await onChange(payment);
   };
-  let told: Hash | undefined;
+  let reported: Hash | undefined;
   const report = (): void => {
     const { hash } = payment;
-    if (depositId === undefined || !hash || !isLastStep(payment) || told === hash) return;
-    told = hash;
+    if (depositId === undefined || !hash || !isLastStep(payment) || reported === hash) return;
+    reported = hash;
     reporter.sent(depositId, hash);
   };
   const tell = async (progress: Progress): Promise<void> => {

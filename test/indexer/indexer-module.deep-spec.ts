@@ -46,7 +46,7 @@ class FailingModule {}
 })
 class HalfPool extends ReferencePool {
   @On('Deposited')
-  override deposited({ poolId, account, amount }: EventOf<typeof contractAbi, 'Deposited'>): Happening {
+  deposited({ poolId, account, amount }: EventOf<typeof contractAbi, 'Deposited'>): Happening {
     return { kind: 'Deposited', poolId, account, amount: amount / 2n };
   }
 }

@@ -5,30 +5,9 @@ import { type CircleEvent, CircleModel } from './circle-model';
 /** Parameters: contracts and ids of circles. */
 const CIRCLES = {
   tables: {
-    circles: {
-      key: ['contract', 'circle_id'],
-      columns: [
-        'pool_id',
-        'organiser',
-        'contribution',
-        'collateral',
-        'period',
-        'places',
-        'join_by',
-        'state',
-        'rounds_ended',
-        'round_end',
-        'opened_at',
-      ],
-    },
-    circle_members: {
-      key: ['contract', 'circle_id', 'account'],
-      columns: ['place', 'joined_at', 'collateral', 'paid', 'missed', 'won', 'paid_out', 'refunded'],
-    },
-    circle_rounds: {
-      key: ['contract', 'circle_id', 'round'],
-      columns: ['account', 'paid_count', 'ends_at', 'pot', 'ended_at'],
-    },
+    circles: ['contract', 'circle_id'],
+    circle_members: ['contract', 'circle_id', 'account'],
+    circle_rounds: ['contract', 'circle_id', 'round'],
   },
   of: '(t.contract, t.circle_id) IN (SELECT * FROM unnest($1::text[], $2::numeric[]))',
   by: 2,

@@ -6,13 +6,12 @@ import { compareModel } from './model-rows';
 it('writes the rows of a model once, however many of its tables differ', async () => {
   const statements: string[] = [];
   const client = {
-    query: (text: string) => {
-      statements.push(text);
+    query: (query: string | { text: string }) => {
+      statements.push(typeof query === 'string' ? query : query.text);
       return Promise.resolve({ rows: [] });
     },
   } as unknown as Client;
-  const table = { key: ['id'], columns: ['sum'] };
-  const model = { tables: { one: table, two: table }, of: 't.id = ANY($1::text[])', by: 1 };
+  const model = { tables: { one: ['id'], two: ['id'] }, of: 't.id = ANY($1::text[])', by: 1 };
   const findings = new Findings(10);
   const row = { id: 'a', sum: 7n };
   await compareModel(new Look(client, findings, { repair: true }), model, ['a'], () =>

@@ -6,8 +6,8 @@ export type Rows<Table extends string> = Record<Table, Row[]>;
 
 /** The tables whose rows a model makes. */
 export interface Model<Table extends string> {
-  /** The key columns and the compared columns of each table. */
-  tables: Record<Table, { key: readonly string[]; columns: readonly string[] }>;
+  /** The key columns of each table. The columns that the model gives its rows are compared. */
+  tables: Record<Table, readonly string[]>;
   /** SQL: the condition for the rows `t` of keys. Parameters: their words, an array each. */
   of: string;
   /** How many words of a row's key are the key by which the model makes it. */
@@ -55,15 +55,18 @@ export async function compareModel<Table extends string>(
 }
 
 async function compareRows<Table extends string>(
-  look: Look,
+  { client }: Look,
   { tables, of, by }: Model<Table>,
   table: Table,
   keys: string[],
   wanted: Row[],
 ): Promise<Value[]> {
-  const { key, columns } = tables[table];
-  const list = [...key, ...columns].map((column) => `t.${column}::text`).join(', ');
-  const kept = await look.rows<Row>(`SELECT ${list} FROM ${table} t WHERE ${of}`, ...wordsOf(keys, by));
+  const key = tables[table];
+  const text = `SELECT t.* FROM ${table} t WHERE ${of}`;
+  // As text, whatever its type.
+  const types = { getTypeParser: () => String };
+  const { rows: kept } = await client.query<Row>({ text, types, values: wordsOf(keys, by) });
+  const columns = Object.keys(wanted[0] ?? kept[0] ?? {}).filter((name) => !key.includes(name));
   const idOf = (row: Row): string => key.map((each) => row[each]).join(' ');
   const [is, should] = [kept, wanted].map((some) => new Map(some.map((row) => [idOf(row), row])));
   return unique([...should.keys(), ...is.keys()]).flatMap((id) => {

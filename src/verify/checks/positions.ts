@@ -5,15 +5,9 @@ import { type PoolEvent, YieldModel } from './yield-model';
 /** Positions and what their yield is computed from. Parameter: pool ids. */
 const POSITIONS = {
   tables: {
-    pool_weights: {
-      key: ['pool_id'],
-      columns: ['total', 'weight_offset', 'accruals', 'last_time', 'last_per_unit'],
-    },
-    accrual_rates: { key: ['pool_id', 'number'], columns: ['time', 'per_weight', 'per_unit'] },
-    positions: {
-      key: ['pool_id', 'address'],
-      columns: ['balance', 'weight_offset', 'owed', 'accruals', 'deposited', 'withdrawn', 'claimed'],
-    },
+    pool_weights: ['pool_id'],
+    accrual_rates: ['pool_id', 'number'],
+    positions: ['pool_id', 'address'],
   },
   of: 't.pool_id = ANY($1::uuid[])',
   by: 1,

@@ -63,7 +63,7 @@ export const SHARE_ROWS = `
 
 /** Parameters: vaults, accounts. */
 const HOLDINGS = {
-  tables: { share_holdings: { key: ['vault', 'account'], columns: ['shares', 'cost'] } },
+  tables: { share_holdings: ['vault', 'account'] },
   of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
   by: 2,
 } satisfies Model<string>;

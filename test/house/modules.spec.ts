@@ -167,7 +167,7 @@ const WRITTEN_BY_INDEXER = `accrual_rates chain_blocks chain_contracts chain_con
   positions share_holdings share_prices submissions transactions yield_accruals`.split(/\s+/);
 
 /** Sums that a replay corrects together with their rows: else only triggers and a repair write them. */
-const KEPT_BY_TRIGGERS = ['owner_totals', 'pools'];
+const KEPT_BY_TRIGGERS = ['pools'];
 
 describe('tables', () => {
   const owners = ownersOfTables();

@@ -93,19 +93,12 @@ const MAKE_CIRCLES = `
   SELECT`;
 
 /** Parameter: pool ids. */
-const CIRCLES_OF_POOLS = `
-  SELECT contract, circle_id::text AS "circleId" FROM circles WHERE pool_id = ANY($1::uuid[])
-  UNION
-  SELECT contract, circle_id::text FROM chain_events
-  WHERE pool_id = ANY($1::uuid[]) AND circle_id <= 9007199254740991 AND kind = 'CircleOpened'`;
-
-/** Parameter: pool ids. */
 const MEMBERS_OF_POOLS = `
   SELECT replace(c.pool_id::text, '-', '') AS pool, array_agg(m.account ORDER BY m.place) AS members
   FROM circles c JOIN circle_members m USING (contract, circle_id) WHERE c.pool_id = ANY($1::uuid[]) GROUP BY 1`;
 
 /** The contract counts its circles. */
-export interface CircleKey {
+interface CircleKey {
   contract: string;
   circleId: string;
 }
@@ -132,12 +125,6 @@ export async function makeCircles(client: Client, circles: CircleKey[]): Promise
   const keys = columnsOf(circles, 'contract', 'circleId');
   await client.query(DELETE_CIRCLES, keys);
   await client.query(MAKE_CIRCLES, keys);
-}
-
-/** Rebuilds the circles of pools, by what is stored of them and by their events. */
-export async function makeCirclesOf(client: Client, pools: string[]): Promise<void> {
-  const { rows } = await client.query<CircleKey>(CIRCLES_OF_POOLS, [pools]);
-  await makeCircles(client, rows);
 }
 
 /** The members of the circles of pools, by the pool's id as 32 hex digits. */

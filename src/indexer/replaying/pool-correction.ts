@@ -1,22 +1,10 @@
 import { columnsOf } from '#platform/postgres/columns';
-import { makeCirclesOf } from '#indexer/ledger/circles';
 import type { Decision, Rules } from '#indexer/ledger/decide';
-import { rebuildDraws } from '#indexer/ledger/draws';
 import { updateKept } from '#indexer/ledger/event-applier';
-import { rebuildPositions } from '#indexer/ledger/position-writer';
-import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
-import { Tally, refusal } from '#indexer/ledger/set-aside';
+import { refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
 import { LOCK_CURSOR, LOCK_POOLS, type Look } from '#verify/checks/look';
-import {
-  FIND_GONE,
-  MAKE_ROWS,
-  RAISE_POOLS,
-  REMEMBER_ACTIVE,
-  SET_OWNERS,
-  SET_POOLS,
-  TAKE_BACK,
-} from './rows.sql';
+import { CORRECT_ROWS } from './rows.sql';
 import { NO_POOL, STORED_OF, decideAgain, readLotteries } from './stored-events';
 
 /** A pool, or a draw, that is not what its events say. */
@@ -34,15 +22,15 @@ function drawOf({ id }: Pick<Wrong, 'id'>): { contract: string; drawId: string |
   const [, contract, drawId = null] = id.split(' ');
   return { contract, drawId };
 }
-/** Of a draw with a larger id no event applies, so it has no rows. */
-const isDraw = (draw: ReturnType<typeof drawOf>): draw is { contract: string; drawId: string } =>
-  draw.drawId !== null && BigInt(draw.drawId) <= BigInt(Number.MAX_SAFE_INTEGER);
 
 /** One transaction takes pools with so many events, or so many pools: requests that change these wait meanwhile. */
 const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
-/** Rebuilds wrong pools and draws from their events: some in a transaction, so that locks are short. */
+/**
+ * Decides the events of wrong pools and draws again, and makes the ledger's rows of the pools from them: some pools in a
+ * transaction, so that locks are short. What follows from events and ledger is repaired afterwards, by the checks of `verify`.
+ */
 export class PoolCorrection {
   private group: Wrong[] = [];
   private events = 0;
@@ -106,24 +94,10 @@ export class PoolCorrection {
     const rules = { effective: Number(rows[0].effective), lotteries: await readLotteries(client) };
     const decided = await this.decide(ids, draws, rules, tryFailed);
     const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
-    if (ledger.length > 0) {
-      await this.makeRows(ledger);
-      await makeCirclesOf(client, ledger);
-      for (const statement of CLEAR_POOLS) await client.query(statement, [ledger]);
-      await rebuildPositions(client, ledger);
-    }
+    if (ledger.length > 0) for (const statement of CORRECT_ROWS) await client.query(statement, [ledger]);
     const others = group.filter((each) => !isPool(each) && decided.has(each.id));
-    await rebuildDraws(client, others.map(drawOf).filter(isDraw));
     const outcomes = others.reduce((sum, { id }) => sum + decided.get(id)!, 0);
     return { pools: ledger.length, outcomes };
-  }
-
-  private async makeRows(ids: string[]): Promise<void> {
-    const { client } = this.look;
-    for (const statement of [SET_OWNERS, REMEMBER_ACTIVE, RAISE_POOLS, FIND_GONE])
-      await client.query(statement, [ids]);
-    for (const statement of TAKE_BACK) await client.query(statement);
-    for (const statement of [...MAKE_ROWS, ...SET_POOLS]) await client.query(statement, [ids]);
   }
 
   /** Writes the outcomes that differ. @returns how many, of the pools and draws that have any */
@@ -136,7 +110,6 @@ export class PoolCorrection {
     const { client } = this.look;
     const decided = new Map<string, number>();
     const changed: Decision[] = [];
-    const tally = new Tally();
     await decideAgain(
       this.look,
       [STORED_OF, ids, ...columnsOf(draws, 'contract', 'drawId')],
@@ -148,11 +121,9 @@ export class PoolCorrection {
         changed.push(decision);
       },
       async () => {
-        tally.add(changed);
         if (changed.length > 0) await updateKept(client, changed.splice(0));
       },
     );
-    await tally.keep(client);
     return decided;
   }
 }

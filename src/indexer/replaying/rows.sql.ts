@@ -1,5 +1,5 @@
 import { typeOf } from '#indexer/reading/money';
-import { POOL_COLUMNS, RECOUNT, STREAMS } from '#verify/checks/derived.sql';
+import { POOLS } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
@@ -36,68 +36,40 @@ export const WRONG_ROWS = `
 const OF_POOLS = 'e.pool_id = ANY($1::uuid[])';
 const REPLAYED_MOVES = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${MOVES}) e`;
 const REPLAYED_ACCRUALS = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${ACCRUES}) e`;
-/** What a transaction has cost is not told by events, so it is kept with the payment that it belongs to. */
-const GAS = 'gas_used, gas_price, l1_fee';
-const GAS_OF = `LEFT JOIN (SELECT DISTINCT ON (tx_hash) tx_hash, ${GAS} FROM replayed_gone
-  WHERE gas_used IS NOT NULL ORDER BY tx_hash) g ON g.tx_hash = e.tx_hash`;
 
-/** Who owns a transaction is what its pool says. */
-export const SET_OWNERS = `
-  UPDATE transactions t SET owner_id = p.owner_id, by_owner = u.address = t.account
-  FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = t.pool_id AND t.pool_id = ANY($1::uuid[])
-    AND (t.owner_id, t.by_owner) IS DISTINCT FROM (p.owner_id, u.address = t.account)`;
-/** In a table of the transaction: the rows that no event makes as they are. */
-export const FIND_GONE = `
-  CREATE TEMP TABLE replayed_gone ON COMMIT DROP AS
-  SELECT t.id, t.tx_hash, ${GAS}, t.requested_amount IS NOT NULL AS announced
-  FROM transactions t LEFT JOIN ${REPLAYED_MOVES} ON e.transaction_id = t.id
-  WHERE t.pool_id = ANY($1::uuid[]) AND ${BY_EVENT} AND NOT ${SAME_ROW}`;
-/** Without parameters. */
-export const TAKE_BACK = [
-  'DELETE FROM transactions WHERE id IN (SELECT id FROM replayed_gone WHERE NOT announced)',
-  `UPDATE transactions SET status = 'PENDING', amount = requested_amount, tx_hash = NULL, block_number = NULL,
+/**
+ * Makes the rows of the pools from their events, in this order. No sum of a pool may fall below zero on the way, so its sums
+ * are raised first, and counted at the end. What a corrected payment has cost is read from its receipt again.
+ */
+export const CORRECT_ROWS = [
+  `UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
+   WHERE id = ANY($1::uuid[])`,
+  `WITH gone AS MATERIALIZED (
+     SELECT t.id, t.requested_amount IS NOT NULL AS announced
+     FROM transactions t LEFT JOIN ${REPLAYED_MOVES} ON e.transaction_id = t.id
+     WHERE t.pool_id = ANY($1::uuid[]) AND ${BY_EVENT} AND NOT ${SAME_ROW}
+   ), deleted AS (
+     DELETE FROM transactions t USING gone g WHERE t.id = g.id AND NOT g.announced
+   )
+   UPDATE transactions t SET status = 'PENDING', amount = requested_amount, tx_hash = NULL, block_number = NULL,
      log_index = NULL, confirmed_at = NULL, gas_used = NULL, gas_price = NULL, l1_fee = NULL
-   WHERE id IN (SELECT id FROM replayed_gone WHERE announced)`,
-];
-/** In this order. */
-export const MAKE_ROWS = [
+   FROM gone g WHERE t.id = g.id AND g.announced`,
   `UPDATE transactions t SET amount = requested_amount WHERE t.pool_id = ANY($1::uuid[]) AND ${WRONG_AMOUNT}`,
   `UPDATE transactions t SET status = 'CONFIRMED', amount = e.amount, tx_hash = e.tx_hash, block_number = e.block_number,
-     log_index = e.log_index, confirmed_at = e.block_time, gas_used = g.gas_used, gas_price = g.gas_price,
-     l1_fee = g.l1_fee
-   FROM ${REPLAYED_MOVES} ${GAS_OF}
+     log_index = e.log_index, confirmed_at = e.block_time
+   FROM ${REPLAYED_MOVES}
    WHERE t.id = e.transaction_id AND t.pool_id = e.pool_id AND t.status <> 'CONFIRMED'
      AND t.requested_amount IS NOT NULL`,
   `INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
-     log_index, created_at, confirmed_at, ${GAS})
+     log_index, created_at, confirmed_at)
    SELECT e.transaction_id, e.pool_id, p.owner_id, u.address = e.account, ${TYPE}, 'CONFIRMED', e.account, e.amount,
-     e.tx_hash, e.block_number, e.log_index, e.block_time, e.block_time, g.gas_used, g.gas_price, g.l1_fee
-   FROM ${REPLAYED_MOVES} JOIN pools p ON p.id = e.pool_id JOIN users u ON u.id = p.owner_id ${GAS_OF}
+     e.tx_hash, e.block_number, e.log_index, e.block_time, e.block_time
+   FROM ${REPLAYED_MOVES} JOIN pools p ON p.id = e.pool_id JOIN users u ON u.id = p.owner_id
    WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.id = e.transaction_id AND t.pool_id = e.pool_id)`,
   `DELETE FROM yield_accruals y WHERE y.pool_id = ANY($1::uuid[]) AND NOT EXISTS (
      SELECT FROM ${REPLAYED_ACCRUALS} WHERE ${ACCRUAL_OF} AND ${SAME_ACCRUAL})`,
   `INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
    SELECT e.pool_id, e.block_number, e.log_index, e.amount, e.apr_bps, e.block_time FROM ${REPLAYED_ACCRUALS}
    WHERE NOT EXISTS (SELECT FROM yield_accruals y WHERE ${ACCRUAL_OF})`,
-];
-
-/** In a table of the transaction: which pools have a balance by the ledger as it stands. */
-export const REMEMBER_ACTIVE = `
-  CREATE TEMP TABLE replayed_active ON COMMIT DROP AS SELECT id, balance > 0 AS active FROM (${RECOUNT}) r`;
-/** No sum falls below zero while rows are taken back. */
-export const RAISE_POOLS = `
-  UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
-  WHERE id = ANY($1::uuid[])`;
-/** What follows from the rows of the pools, once they are right. */
-export const SET_POOLS = [
-  `WITH recount AS MATERIALIZED (${RECOUNT}), changed AS (
-     UPDATE pools p SET ${POOL_COLUMNS.map((column) => `${column} = r.${column}`).join(', ')},
-       last_update = changed_at(p.last_update)
-     FROM recount r JOIN replayed_active a USING (id) WHERE p.id = r.id
-     RETURNING p.owner_id, p.type, p.contract_address AS contract, (p.balance > 0)::int - a.active::int AS active
-   )
-   INSERT INTO owner_totals AS o (owner_id, type, contract, writer, active)
-   SELECT owner_id, type, contract, 0, sum(active) FROM changed GROUP BY 1, 2, 3 HAVING sum(active) <> 0 ORDER BY 1, 2, 3
-   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = o.active + excluded.active`,
-  STREAMS.repair!,
+  POOLS.repair!,
 ];

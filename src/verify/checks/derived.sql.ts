@@ -13,7 +13,7 @@ const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
 const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
 
 /** Derived columns of pools. */
-export const POOL_COLUMNS = [
+const POOL_COLUMNS = [
   'balance',
   'pending_balance',
   'claimed_yield',
@@ -47,7 +47,7 @@ const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = 
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
 
 /** One row for each pool. Parameter 1: pool ids. */
-export const RECOUNT = `
+const RECOUNT = `
   SELECT p.id, s.deposited - s.withdrawn AS balance, s.pending_balance, s.claimed_yield, s.deposit_count,
     s.withdrawal_count, s.claim_count, s.last_claimed_at, ${ACCRUED} AS total_yield, ${APR} AS apr_bps,
     ${newest('DEPOSIT')} AS last_deposit_id, ${newest('WITHDRAWAL')} AS last_withdrawal_id,
@@ -55,7 +55,7 @@ export const RECOUNT = `
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
   FROM pools p CROSS JOIN LATERAL ${SUMS} s WHERE p.id = ANY($1::uuid[])`;
 
-const POOLS = following({
+export const POOLS = following({
   table: 'pools',
   key: ['id'],
   values: Object.fromEntries(POOL_COLUMNS.map((column) => [column, `r.${column}`])),
@@ -104,7 +104,7 @@ const ENDS = TYPES.flatMap((type) =>
   }),
 ).join();
 /** They change only under the lock of their pool. */
-export const STREAMS = recounted({
+const STREAMS = recounted({
   table: 'member_streams',
   key: ['pool_id', 'address', 'type', 'status'],
   columns: ['first_id', 'last_id'],

@@ -51,24 +51,18 @@ BEGIN
     -- What was is taken back before what is.
     INSERT INTO outbox_staged (direction, blocks, logs, items)
     SELECT direction, array_agg(block_number), array_agg(log_index), array_agg(event)
-    FROM (
-      SELECT direction, block_number, log_index, event, (row_number() OVER () - 1) / 1000 AS n
-      -- A full join, as in transactions.sql, which it stays only while the conditions could hold without one of its sides.
-      FROM former o FULL JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
-        VALUES (-1, chain_event(o, -1, NULL)), (1, chain_event(e, 1, block_number <= finalized))) AS v (direction, event)
-      WHERE block_number >= first AND event IS NOT NULL AND coalesce((o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED')
-        AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL), false)
-    ) numbered
-    GROUP BY direction, n ORDER BY direction;
+    -- A full join, as in transactions.sql, which it stays only while the conditions could hold without one of its sides.
+    FROM former o FULL JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
+      VALUES (-1, chain_event(o, -1, NULL)), (1, chain_event(e, 1, block_number <= finalized))) AS v (direction, event)
+    WHERE block_number >= first AND event IS NOT NULL AND coalesce((o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED')
+      AND (e.draw_id IS NOT NULL OR e.circle_id IS NOT NULL), false)
+    GROUP BY direction, block_number / 64 ORDER BY direction;
   ELSE
     INSERT INTO outbox_staged (direction, blocks, logs, items)
     SELECT sign, array_agg(block_number), array_agg(log_index), array_agg(event)
-    FROM (
-      SELECT block_number, log_index, event, (row_number() OVER () - 1) / 1000 AS n
-      FROM changed e CROSS JOIN LATERAL chain_event(e, sign, block_number <= finalized) AS event
-      WHERE block_number >= first AND (draw_id IS NOT NULL OR circle_id IS NOT NULL) AND event IS NOT NULL
-    ) numbered
-    GROUP BY n;
+    FROM changed e CROSS JOIN LATERAL chain_event(e, sign, block_number <= finalized) AS event
+    WHERE block_number >= first AND (draw_id IS NOT NULL OR circle_id IS NOT NULL) AND event IS NOT NULL
+    GROUP BY block_number / 64;
   END IF;
   RETURN NULL;
 END $$;

@@ -17,6 +17,9 @@ BEGIN
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     pools = t.pools + excluded.pools;
   PERFORM take_contracts(ARRAY[NEW.id], ARRAY[NEW.contract_address::text]);
+  INSERT INTO outbox (count, items) SELECT 1, json_build_array(json_build_object(
+    'topic', 'pool.created', 'occurredAt', iso(NEW.created_at), 'poolId', NEW.id, 'contract', NEW.contract_address,
+    'account', address)) FROM users WHERE id = NEW.owner_id;
   RETURN NULL;
 END $$;
 

@@ -16,17 +16,15 @@ DECLARE
 BEGIN
   IF TG_OP <> 'UPDATE' THEN
     INSERT INTO outbox_staged (direction, blocks, logs, items)
-    SELECT sign, array_agg(block), array_agg(log), array_agg(item)
-    FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
-      json_strip_nulls(to_json(event)) AS item FROM (
-      SELECT CASE sign WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END AS topic,
-        iso(CASE sign WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END) AS "occurredAt",
-        CASE sign WHEN -1 THEN transaction_topic(r.type) END AS reverted,
-        r.pool_id AS "poolId", r.id AS "transactionId", r.type AS "transactionType", r.tx_hash AS "txHash",
-        r.block_number AS "blockNumber", r.log_index AS "logIndex", r.account, r.amount::text AS amount,
-        CASE sign WHEN 1 THEN coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END AS final
-      FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE) event) numbered
-    GROUP BY n;
+    SELECT sign, array_agg(r.block_number), array_agg(r.log_index), array_agg(json_strip_nulls(json_build_object(
+      'topic', CASE sign WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END,
+      'occurredAt', iso(CASE sign WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END),
+      'reverted', CASE sign WHEN -1 THEN transaction_topic(r.type) END, 'poolId', r.pool_id, 'transactionId', r.id,
+      'transactionType', r.type, 'txHash', r.tx_hash, 'blockNumber', r.block_number, 'logIndex', r.log_index,
+      'account', r.account, 'amount', r.amount::text, 'final', CASE sign WHEN 1 THEN
+        coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END)))
+    FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE
+    GROUP BY r.block_number / 64;
     IF TG_OP = 'DELETE' THEN
       DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM changed WHERE status <> 'CONFIRMED');
     END IF;

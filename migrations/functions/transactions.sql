@@ -77,15 +77,12 @@ BEGIN
       sign * count(*) FILTER (WHERE type = 'DEPOSIT') AS deposits,
       sign * count(*) FILTER (WHERE type = 'WITHDRAWAL') AS withdrawals,
       sign * count(*) FILTER (WHERE type = 'YIELD_CLAIM') AS claims,
-      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'DEPOSIT')::uuid AS last_deposit_id,
-      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'WITHDRAWAL')::uuid AS last_withdrawal_id,
-      max(id::text COLLATE "C") FILTER (WHERE sign > 0 AND type = 'YIELD_CLAIM')::uuid AS last_claim_id,
       max(created_at) FILTER (WHERE sign > 0 AND type = 'YIELD_CLAIM') AS claimed_at
     FROM unnest(ids, pool_ids, owner_ids, types, times, amounts, pendings)
       AS r (id, pool_id, owner_id, type, created_at, amount, pending)
     GROUP BY pool_id, owner_id
   ), updated AS (
-    -- The newest transaction that is left is looked up. The pool is locked, so other writers' changes are visible.
+    -- The newest transaction is looked up. The pool is locked, so other writers' changes are visible.
     UPDATE pools p SET
       balance = p.balance + c.deposited - c.withdrawn,
       pending_balance = p.pending_balance + c.pending,
@@ -93,15 +90,12 @@ BEGIN
       deposit_count = p.deposit_count + c.deposits,
       withdrawal_count = p.withdrawal_count + c.withdrawals,
       claim_count = p.claim_count + c.claims,
-      last_deposit_id = CASE WHEN c.deposits < 0 THEN (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'DEPOSIT' ORDER BY x.id DESC LIMIT 1)
-        ELSE greatest(p.last_deposit_id, c.last_deposit_id) END,
-      last_withdrawal_id = CASE WHEN c.withdrawals < 0 THEN (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL' ORDER BY x.id DESC LIMIT 1)
-        ELSE greatest(p.last_withdrawal_id, c.last_withdrawal_id) END,
-      last_claim_id = CASE WHEN c.claims < 0 THEN (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM' ORDER BY x.id DESC LIMIT 1)
-        ELSE greatest(p.last_claim_id, c.last_claim_id) END,
+      last_deposit_id = CASE c.deposits WHEN 0 THEN p.last_deposit_id ELSE (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'DEPOSIT' ORDER BY x.id DESC LIMIT 1) END,
+      last_withdrawal_id = CASE c.withdrawals WHEN 0 THEN p.last_withdrawal_id ELSE (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL' ORDER BY x.id DESC LIMIT 1) END,
+      last_claim_id = CASE c.claims WHEN 0 THEN p.last_claim_id ELSE (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM' ORDER BY x.id DESC LIMIT 1) END,
       last_claimed_at = CASE WHEN c.claims < 0 THEN (SELECT max(x.created_at) FROM transactions x
         WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM')
         ELSE greatest(p.last_claimed_at, c.claimed_at) END,

@@ -34,16 +34,12 @@ BEGIN
   ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
     yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps;
   INSERT INTO outbox_staged (direction, blocks, logs, items)
-  SELECT sign, array_agg(block), array_agg(log), array_agg(item)
-  FROM (SELECT (row_number() OVER () - 1) / 1000 AS n, "blockNumber" AS block, "logIndex" AS log,
-    json_strip_nulls(to_json(event)) AS item FROM (
-    SELECT CASE sign WHEN 1 THEN 'yield.accrued' ELSE 'transaction.reverted' END AS topic,
-      iso(CASE sign WHEN 1 THEN y.accrued_at ELSE clock_timestamp() END) AS "occurredAt",
-      CASE sign WHEN -1 THEN 'yield.accrued' END AS reverted, y.pool_id AS "poolId",
-      y.block_number AS "blockNumber", y.log_index AS "logIndex", y.amount::text AS amount,
-      CASE sign WHEN 1 THEN y.block_number <= finalized END AS final
-    FROM changed y WHERE y.block_number >= first) event) numbered
-  GROUP BY n;
+  SELECT sign, array_agg(y.block_number), array_agg(y.log_index), array_agg(json_strip_nulls(json_build_object(
+    'topic', CASE sign WHEN 1 THEN 'yield.accrued' ELSE 'transaction.reverted' END,
+    'occurredAt', iso(CASE sign WHEN 1 THEN y.accrued_at ELSE clock_timestamp() END),
+    'reverted', CASE sign WHEN -1 THEN 'yield.accrued' END, 'poolId', y.pool_id, 'blockNumber', y.block_number,
+    'logIndex', y.log_index, 'amount', y.amount::text, 'final', CASE sign WHEN 1 THEN y.block_number <= finalized END)))
+  FROM changed y WHERE y.block_number >= first GROUP BY y.block_number / 64;
   RETURN NULL;
 END $$;
 

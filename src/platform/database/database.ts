@@ -2,10 +2,10 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { InjectDataSource } from '@nestjs/typeorm';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { tracingChannel } from 'node:diagnostics_channel';
-import type { Pool, QueryResultRow } from 'pg';
+import type { Pool, PoolConfig, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { checkSettings, onceAvailable, statementTimeout } from '#platform/postgres/connection-settings';
+import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
@@ -33,9 +33,6 @@ const END_MS = 1000;
  */
 @Injectable()
 export class Database implements OnModuleInit, OnApplicationShutdown {
-  private readonly pool: DatabasePool;
-  /** Undefined if there are too few connections for a pool of reads. */
-  private readonly readPool?: DatabasePool;
   private readonly writes: WritePool;
   private readonly slow: SlowReads;
   private readonly reads: StatementPool;
@@ -55,43 +52,34 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     >;
     const { limits, DATABASE_READ_URL } = environment;
     const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
-    this.pool = new DatabasePool({ ...writePoolOptions(environment), application_name });
-    this.writes = new WritePool(this.pool, { width: writes, depth: 1 }, limits);
+    const open = (options: PoolConfig): DatabasePool => new DatabasePool({ ...options, application_name });
+    this.writes = new WritePool(open(writePoolOptions(environment)), { width: writes, depth: 1 }, limits);
     this.slow = new SlowReads(this.writes, slow, limits, slowReads);
     const size = { width: Math.max(reads, 1), depth: READ_DEPTH };
-    this.reads = this.writes;
-    if (reads) {
-      // Reads have connections of their own, because a write may wait for a lock.
-      this.readPool = new DatabasePool({ ...readPoolOptions(environment), application_name });
-      this.reads = new ReadPool(this.readPool, size, limits, this.slow);
-    }
+    // If there are enough connections, reads have their own, because a write may wait for a lock.
+    this.reads = reads
+      ? new ReadPool(open(readPoolOptions(environment)), size, limits, this.slow)
+      : this.writes;
     if (!DATABASE_READ_URL) return;
-    const options = {
-      ...readPoolOptions(environment),
-      connectionString: DATABASE_READ_URL,
-      max: size.width,
-    };
-    this.standbys = new StandbyReads(
-      options,
-      size,
-      limits,
-      { reads: this.reads, slow: this.slow },
-      standbyReads,
-    );
+    const options = { ...readPoolOptions(environment), connectionString: DATABASE_READ_URL, max: size.width };
+    const primary = { reads: this.reads, slow: this.slow };
+    this.standbys = new StandbyReads(new DatabasePool(options), size, limits, primary, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */
   async onModuleInit(): Promise<void> {
     await onceAvailable(async () => {
-      await checkSettings(this.pool, namedStatementSettings(this.environment));
-      if (this.reads instanceof ReadPool) this.reads.sessionMs = await statementTimeout(this.readPool!);
+      await checkSettings(this.writes.pool, namedStatementSettings(this.environment));
+      if (!(this.reads instanceof ReadPool)) return;
+      const { rows } = await this.reads.pool.query<{ statement_timeout: string }>('SHOW statement_timeout');
+      this.reads.sessionLimit = rows[0].statement_timeout;
     });
   }
 
   /** Connections of all pools of this process. `waiting` counts statements and requests that wait for one. */
   get connections(): { busy: number; idle: number; waiting: number } {
     const typeorm = poolOf(this.dataSource);
-    const pools = [this.pool, typeorm, ...(this.readPool ? [this.readPool] : [])];
+    const pools = [...new Set([this.writes.pool, this.reads.pool, typeorm])];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
     const waiting = new Set([this.reads, this.writes, this.slow, ...this.joined.values()]);
@@ -153,8 +141,9 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.pool.ending) return;
-    await within(END_MS, Promise.all([this.pool.end(), this.readPool?.end(), this.standbys?.end()]));
+    if (this.writes.pool.ending) return;
+    const pools = new Set([this.writes, this.reads, this.standbys].map((each) => each?.pool));
+    await within(END_MS, Promise.all([...pools].map((pool) => pool?.end())));
   }
 }
 

@@ -36,13 +36,6 @@ export async function checkSettings(client: Queryable, wanted: ConnectionSetting
   );
 }
 
-/** That of the pool's sessions, in ms. */
-export async function statementTimeout(client: Queryable): Promise<number> {
-  const text = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
-  const { rows } = await client.query<{ ms: number }>(text, []);
-  return rows[0].ms;
-}
-
 /** Times that a start asks a database that does not answer. */
 const TRIES = 10;
 const WAIT_MS = 1000;

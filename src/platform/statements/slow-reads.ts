@@ -142,8 +142,8 @@ export class SlowReads {
  * and skips those behind it, which are sent again at once. The slow one leaves the pool for `SlowReads`.
  */
 export class ReadPool extends StatementPool {
-  /** The `statement_timeout` of the sessions, if it is known. Another limit is sent with a batch. */
-  sessionMs?: number;
+  /** The `statement_timeout` of the sessions, as PostgreSQL writes it. Another limit is sent with a batch. */
+  sessionLimit?: string;
 
   constructor(
     pool: Pool,
@@ -166,7 +166,7 @@ export class ReadPool extends StatementPool {
 
   protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement | undefined {
     const ms = this.slow.limitMs(client, works);
-    return ms === this.sessionMs ? undefined : { statement: LIMIT, values: [`${ms}`] };
+    return `${ms}ms` === this.sessionLimit ? undefined : { statement: LIMIT, values: [`${ms}`] };
   }
 
   protected override retry(work: Work, error: Error, isLost: boolean): boolean {

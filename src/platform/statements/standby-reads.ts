@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { DatabaseError, type PoolConfig, type QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
-import { DatabasePool } from '#platform/postgres/database-pool';
 import type { BoundStatement, Statement } from '#platform/postgres/statement';
 import {
   DatabaseUnavailable,
@@ -63,30 +62,6 @@ const FENCE = {
       CASE WHEN pg_last_wal_replay_lsn() - '0/0' >= $1::numeric AND log = $2 THEN $3 ELSE '-1' END, true) = ''`,
 };
 
-class StandbyPool extends StatementPool {
-  /** What the primary had written when it was last asked: after the request of each read that waits. */
-  written: WalPosition;
-
-  constructor(
-    pool: DatabasePool,
-    size: PoolSize,
-    limits: TimeLimits,
-    private readonly slow: SlowReads,
-  ) {
-    super(pool, size, limits);
-  }
-
-  protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement {
-    const { position, log } = this.written;
-    return { statement: FENCE, values: [position, log, `${this.slow.limitMs(client, works)}`] };
-  }
-
-  /** The primary can serve it. */
-  protected override retry(): boolean {
-    return false;
-  }
-}
-
 /** Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that. */
 const OUTCOMES = ['standby', 'behind', 'failed', 'paused'] as const;
 type Outcome = (typeof OUTCOMES)[number];
@@ -96,10 +71,10 @@ type Outcome = (typeof OUTCOMES)[number];
  * says how far it has written, and the standby runs the read if it has replayed as much on the same timeline. If not, or
  * if anything fails, the primary serves the read.
  */
-export class StandbyReads {
+export class StandbyReads extends StatementPool {
   private readonly logger = new Logger(StandbyReads.name);
-  private readonly pool: DatabasePool;
-  private readonly standby: StandbyPool;
+  /** What the primary had written when it was last asked: after the request of each read that waits. */
+  private position: WalPosition;
   /** The question that is not sent yet. A read must not join one that is, because the answer may be older. */
   private question?: Promise<void>;
   private asked: Promise<unknown> = Promise.resolve();
@@ -107,21 +82,18 @@ export class StandbyReads {
   private probeAt = 0;
 
   constructor(
-    options: PoolConfig,
+    pool: Pool,
     size: PoolSize,
-    private readonly limits: TimeLimits,
+    limits: TimeLimits,
     private readonly primary: { reads: StatementPool; slow: SlowReads },
     private readonly outcomes: Counter<'outcome'>,
   ) {
+    super(pool, size, { ...limits, resendMs: limits.standbyMs, answerMs: limits.standbyMs });
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
-    this.pool = new DatabasePool(options);
-    const { standbyMs } = limits;
-    const own = { ...limits, resendMs: standbyMs, answerMs: standbyMs };
-    this.standby = new StandbyPool(this.pool, size, own, primary.slow);
   }
 
-  /** As `StatementPool.run`, for statements that only read. */
-  async run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  /** For statements that only read. */
+  override async run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     const requested = performance.now();
     if (this.paused && requested > this.probeAt) this.probe(statement, values, requested);
     const [outcome, rows] = this.paused
@@ -131,8 +103,14 @@ export class StandbyReads {
     return rows ?? this.primary.reads.run<Row>(statement, values, { writes: false, requested });
   }
 
-  end(): Promise<void> {
-    return this.pool.end();
+  protected override guard(client: StatementClient, works: readonly Work[]): BoundStatement {
+    const { position, log } = this.position;
+    return { statement: FENCE, values: [position, log, `${this.primary.slow.limitMs(client, works)}`] };
+  }
+
+  /** The primary can serve it. */
+  protected override retry(): boolean {
+    return false;
   }
 
   private async attempt<Row extends QueryResultRow>(
@@ -169,7 +147,7 @@ export class StandbyReads {
     for (const waitMs of ATTEMPTS_MS) {
       if (waitMs > 0) await wait(waitMs);
       try {
-        return await this.standby.run<Row>(statement, values, { writes: false, requested });
+        return await super.run<Row>(statement, values, { writes: false, requested });
       } catch (error) {
         if (!(error instanceof StatementSkipped) || codeOf(error) !== OUT_OF_RANGE) throw error;
       }
@@ -183,7 +161,7 @@ export class StandbyReads {
       this.question = undefined;
       const answer = this.primary.reads.run<WalPosition>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
-      [this.standby.written] = await answer;
+      [this.position] = await answer;
     });
     return this.question;
   }

@@ -92,7 +92,7 @@ export class StatementPool {
   private retryAt = 0;
 
   constructor(
-    private readonly pool: Pool,
+    readonly pool: Pool,
     private readonly size: PoolSize,
     protected readonly limits: TimeLimits,
   ) {}

@@ -94,6 +94,13 @@ export class BenchDatabase {
     return serverCpuUs(this.pid);
   }
 
+  /** Bytes of a database. */
+  async sizeOf(url: string): Promise<number> {
+    const name = new URL(url).pathname.slice(1);
+    const { rows } = await this.admin.query<{ size: string }>('SELECT pg_database_size($1) AS size', [name]);
+    return Number(rows[0].size);
+  }
+
   /** Of a database that an earlier run has made, too. */
   urlOf(name: string): string {
     const url = new URL(this.url);

@@ -10,10 +10,13 @@ const ENTRY = path.resolve(__dirname, '..', 'dist', 'src', 'indexer.js');
 /** Interval between reads of the cursor. */
 const LOOK_MS = 20;
 
-/** In MiB. */
-export interface Memory {
+/** Of the process of the indexer. */
+export interface Usage {
+  /** In MiB. */
   rss: number;
   heap: number;
+  /** µs of CPU since its start. */
+  cpu: number;
 }
 
 /** Starts the indexer as production does. @returns its port, and what ends it */
@@ -43,14 +46,14 @@ export async function startIndexer(
 
 /**
  * Runs the indexer until it reaches block `head`.
- * @param seen is called repeatedly with the cursor's block and the memory of the process
+ * @param seen is called repeatedly with the cursor's block and what the process uses
  * @returns seconds since it found its chain
  */
 export async function follow(
   url: string,
   settings: NodeJS.ProcessEnv,
   head: number,
-  seen: (block: number, memory: () => Promise<Memory>) => unknown = () => undefined,
+  seen: (block: number, usage: () => Promise<Usage>) => unknown = () => undefined,
 ): Promise<number> {
   const { port, stop } = await startIndexer(url, settings);
   try {
@@ -59,7 +62,7 @@ export async function follow(
         const block = await blockOf(client);
         if (block === undefined) continue;
         begun ??= performance.now();
-        await seen(block, () => memoryOf(port));
+        await seen(block, () => usageOf(port));
         if (block >= head) return (performance.now() - begun) / 1000;
       }
     });
@@ -76,11 +79,14 @@ export async function blockOf(client: Client): Promise<number | undefined> {
   return rows[0]?.block;
 }
 
-async function memoryOf(port: number): Promise<Memory> {
+async function usageOf(port: number): Promise<Usage> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const value = (name: string): number =>
-    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]) / 2 ** 20;
-  return { rss: value('process_resident_memory_bytes'), heap: value('nodejs_heap_size_used_bytes') };
+  const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+  return {
+    rss: value('process_resident_memory_bytes') / 2 ** 20,
+    heap: value('nodejs_heap_size_used_bytes') / 2 ** 20,
+    cpu: value('process_cpu_seconds_total') * 1_000_000,
+  };
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { createPublicClient, http } from 'viem';
 import { TYPE_WITH_DRAWS } from '#values/types';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
@@ -19,14 +20,19 @@ import { BenchChain, announce, newPools } from './chain';
 import { BenchDatabase, using } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
-import { type Memory, follow } from './indexer-process';
+import { type Usage, follow } from './indexer-process';
 import { Progress, keep, publish, say } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
-import { indexerTables } from './tables';
+import { curveTable, indexerTables } from './tables';
 
+const USAGE = `npm run bench:indexer -- [--curve 10000000]
+
+  Compares the indexer with viem alone and with the apply step alone, then watches it over a million events. --curve:
+  only watches it, over so many events: rate, CPU, memory and size on disk.
+`;
 const EVENTS = 100_000;
 const ROUNDS = 3;
-/** For the memory run. */
+/** Watched beside the comparison. */
 const MANY = 1_000_000;
 const PER_BLOCK = 100;
 const SAMPLES = 10;
@@ -34,7 +40,16 @@ const SAMPLES = 10;
 const FLAT = 1.15;
 
 type Rates = Record<'viem' | 'apply' | 'indexer', number>;
-type Sample = Memory & { events: number };
+
+/** Since the start, after so many events. */
+export interface Sample extends Usage {
+  events: number;
+  seconds: number;
+  /** µs of CPU in PostgreSQL. */
+  postgres: number;
+  /** Bytes of the database. */
+  size: number;
+}
 
 export interface IndexerResults {
   rounds: Rates[];
@@ -136,19 +151,27 @@ async function compare(
   return rounds;
 }
 
-/** Memory of the indexer while it reads a million events. */
-async function watch(database: BenchDatabase, progress: Progress): Promise<Sample[]> {
+/** What the indexer costs while it reads many events. */
+async function watch(database: BenchDatabase, many: number, progress: Progress): Promise<Sample[]> {
   const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
-  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, MANY / PER_BLOCK).start();
+  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK).start();
   try {
-    const url = await database.made('indexer_memory', (client) => announce(client, CONTRACT, pools));
+    const url = await database.made('indexer_many', (client) => announce(client, CONTRACT, pools));
     const samples: Sample[] = [];
     let done = 0;
-    await follow(url, { RPC_URL: node.url, POOL_CONTRACTS }, node.head, async (block, memory) => {
-      progress.step('a million events', ((block - done) * PER_BLOCK) / 10);
+    const begun = { at: performance.now(), postgres: database.cpuUs() };
+    await follow(url, { RPC_URL: node.url, POOL_CONTRACTS }, node.head, async (block, usage) => {
+      progress.step('many events', ((block - done) * PER_BLOCK) / 10);
       done = block;
       const events = block * PER_BLOCK;
-      if (events >= ((samples.length + 1) * MANY) / SAMPLES) samples.push({ events, ...(await memory()) });
+      if (events < ((samples.length + 1) * many) / SAMPLES) return;
+      samples.push({
+        events,
+        seconds: (performance.now() - begun.at) / 1000,
+        postgres: database.cpuUs() - begun.postgres,
+        size: await database.sizeOf(url),
+        ...(await usage()),
+      });
     });
     return samples;
   } finally {
@@ -159,9 +182,7 @@ async function watch(database: BenchDatabase, progress: Progress): Promise<Sampl
 /** What the rate of the indexer must be at least, divided by that of the other. */
 const AT_LEAST = { viem: 1.3, apply: 0.75 };
 
-function report(results: IndexerResults): void {
-  console.log(indexerTables(results));
-  const { rounds, samples } = results;
+function report({ rounds, samples }: IndexerResults): void {
   const [viem, apply, indexer] = (['viem', 'apply', 'indexer'] as const).map((name) =>
     median(rounds.map((round) => round[name])),
   );
@@ -175,23 +196,29 @@ function report(results: IndexerResults): void {
   say(`RSS ${early.toFixed(0)}, then ${late.toFixed(0)} MiB: ${late <= early * FLAT ? 'flat' : 'GREW'}`);
 }
 
-/**
- * Compares the indexer with viem alone and with the apply step alone, then watches its memory over a million events.
- * Writes results-indexer.json.
- */
+/** Writes results-indexer.json, unless only the curve is asked for. */
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { curve: { type: 'string' }, help: { type: 'boolean' } } });
+  if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
   try {
+    if (values.curve) {
+      const many = Number(values.curve);
+      const progress = new Progress('Indexer', many / 10);
+      console.log(curveTable(await watch(database, many, progress)));
+      return progress.end();
+    }
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);
     chain = await BenchChain.start();
     const events = await chain.emit(EVENTS, progress);
     const results: IndexerResults = { rounds: await compare(database, chain, events, progress), samples: [] };
     keep('results-indexer.json', results);
     await chain.node.stop();
-    results.samples = await watch(database, progress);
+    results.samples = await watch(database, MANY, progress);
     progress.end();
     keep('results-indexer.json', results);
+    console.log(indexerTables(results));
     report(results);
     publish('results-indexer.json');
   } finally {

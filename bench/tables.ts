@@ -2,7 +2,7 @@
 import type { RequestResult } from './compare';
 import { median } from './drive';
 import type { FairnessResult } from './fairness';
-import type { IndexerResults } from './indexer';
+import type { IndexerResults, Sample } from './indexer';
 import { table } from './output';
 import type { ScaleResult } from './scale';
 
@@ -62,9 +62,28 @@ export function indexerTables({ rounds, samples }: IndexerResults): string {
     ...rounds.map((_, at) => [`round ${at + 1}`, ...rates.map((each) => count(each[at]))]),
     ['median', ...rates.map((each) => count(median(each)))],
   ];
-  const memory = samples.map(({ events: read, rss, heap }) => [count(read), count(rss), count(heap)]);
   return [
     table(['events/s', 'viem, getLogs and decode', 'apply step', 'whole indexer'], events),
-    table(['events read', 'RSS, MiB', 'heap, MiB'], memory),
+    curveTable(samples),
   ].join('\n\n');
+}
+
+/** Between two samples, rates and CPU are those of the events between them. */
+export function curveTable(samples: Sample[]): string {
+  const rows = samples.map(({ events, seconds, cpu, postgres, size, rss, heap }, at) => {
+    const last = samples[at - 1] ?? { events: 0, seconds: 0, cpu: 0, postgres: 0 };
+    const each = (used: number): string => (used / (events - last.events)).toFixed(1);
+    return [
+      count(events),
+      count((events - last.events) / (seconds - last.seconds)),
+      each(cpu - last.cpu),
+      each(postgres - last.postgres),
+      count(rss),
+      count(heap),
+      count(size / 2 ** 20),
+      count(size / events),
+    ];
+  });
+  const names = ['events read', 'events/s', 'µs of CPU each', 'in PostgreSQL', 'RSS, MiB', 'heap, MiB'];
+  return table([...names, 'database, MiB', 'bytes an event'], rows);
 }

@@ -32,11 +32,6 @@ interface Options {
   mayVerify: () => boolean;
 }
 
-interface Round {
-  client: Client;
-  hasEvents: boolean;
-}
-
 /** Keys that differ, with the differences: compared again in later rounds, to notice when they are repaired. */
 interface Part {
   keys: string[];
@@ -138,17 +133,16 @@ export class ContinuousVerification {
       }
       const { progress } = this;
       const { hasCursor: hasEvents } = (await client.query<{ hasCursor: boolean }>(HAS_CURSOR)).rows[0];
-      const round = { client, hasEvents };
       const possible = CHECKS.filter(({ ofChain, asks }) => !asks && (hasEvents || !ofChain));
       for (const check of possible.filter(({ walk }) => walk)) {
-        await this.again(round, check);
-        await this.next(round, check, check.name === 'events' ? EVENTS_AT_ONCE : perRound);
+        await this.again(client, check);
+        await this.next(client, check, check.name === 'events' ? EVENTS_AT_ONCE : perRound);
       }
       // Comparisons of complete data take longer: one a round.
       const wholes = possible.filter(({ walk }) => !walk);
-      await this.next(round, wholes[this.rounds++ % wholes.length], 1);
+      await this.next(client, wholes[this.rounds++ % wholes.length], 1);
       if (hasEvents)
-        await this.askChain(round).catch((error: Error) => {
+        await this.askChain(client).catch((error: Error) => {
           if (!(error instanceof CallsUsedUp)) this.fail('chain', error);
         });
       // The connection writes nothing else.
@@ -166,29 +160,29 @@ export class ContinuousVerification {
   }
 
   /** What contracts say. @throws CallsUsedUp as soon as the calls of a round do not suffice */
-  private async askChain(round: Round): Promise<void> {
+  private async askChain(client: Client): Promise<void> {
     const { chain } = this;
     await chain.begin();
     const checks = CHECKS.filter(({ walk, asks }) => walk && asks === 'contracts');
     const ofPools = ({ name }: Check): boolean => name === 'chain';
     const limit = Math.max(1, Math.floor(chain.values / QUESTIONS));
     const pools = checks.find(ofPools)!;
-    let isEnd = await this.next(round, pools, limit);
+    let isEnd = await this.next(client, pools, limit);
     for (const check of checks.filter((each) => !ofPools(each)))
-      await this.next(round, check, check.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values);
+      await this.next(client, check, check.name === 'contracts' ? CONTRACTS_AT_ONCE : chain.values);
     // The first gets most of the calls that are left.
     const turn = this.rounds % checks.length;
-    for (const check of [...checks.slice(turn), ...checks.slice(0, turn)]) await this.again(round, check);
-    while (!isEnd && !this.signal.aborted) isEnd = await this.next(round, pools, limit);
+    for (const check of [...checks.slice(turn), ...checks.slice(0, turn)]) await this.again(client, check);
+    while (!isEnd && !this.signal.aborted) isEnd = await this.next(client, pools, limit);
   }
 
   /** Compares the next batch of keys. @returns whether it was the last one, or failed */
-  private async next(round: Round, check: Check, limit: number): Promise<boolean> {
+  private async next(client: Client, check: Check, limit: number): Promise<boolean> {
     const { name, walk } = check;
     const first = walk?.first ?? '';
     const { after, done, coveredAt } = this.progress!.get(name) ?? { after: first, done: 0, coveredAt: 0 };
     let isEnd = true;
-    await this.compare(round, check, async (look) => {
+    await this.compare(client, check, async (look) => {
       const { keys, last } = await nextBatch(check, look, after, limit);
       const total = walk ? await look.estimate(walk.table) : 1;
       isEnd = last === null;
@@ -206,10 +200,10 @@ export class ContinuousVerification {
   }
 
   /** Compares some of what differed, by turns. */
-  private async again(round: Round, check: Check): Promise<void> {
+  private async again(client: Client, check: Check): Promise<void> {
     const parts = this.differing.get(check)!;
     for (const [key, { keys }] of [...parts].slice(0, MOST_AGAIN)) {
-      await this.compare(round, check, async (look) => {
+      await this.compare(client, check, async (look) => {
         await check.compare(look, keys);
         return keys;
       });
@@ -222,7 +216,7 @@ export class ContinuousVerification {
 
   /** What fails or takes too long does not keep others from being compared. @param work returns the keys compared */
   private async compare(
-    { client, hasEvents }: Round,
+    client: Client,
     check: Check,
     work: (look: Look) => Promise<string[]>,
   ): Promise<void> {
@@ -230,7 +224,7 @@ export class ContinuousVerification {
     const findings = new Findings(MAX_LISTED);
     const { chain, signal } = this;
     try {
-      const keys = await work(new Look(client, findings, { hasEvents, signal, chain }));
+      const keys = await work(new Look(client, findings, { signal, chain }));
       const { listed, complete, notChecked } = findings.report();
       notChecked.forEach((reason) => this.fail(check.asks ? 'chain' : check.name, new Error(reason)));
       this.note(check, keys, listed, complete);

@@ -29,8 +29,8 @@ export async function verify(
     try {
       if (repair) await lockRepair(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-      const mode = { repair, hasEvents: rows[0].hasCursor, signal, chain: endpoints };
-      await compareAll(new Look(client, findings, mode), tell);
+      const look = new Look(client, findings, { repair, signal, chain: endpoints });
+      await compareAll(look, rows[0].hasCursor, tell);
     } finally {
       await client.end().catch(() => undefined);
     }
@@ -44,8 +44,8 @@ export async function verify(
 const PROGRESS_MS = 5000;
 
 /** Checks that a node cannot answer are left out and reported. */
-async function compareAll(look: Look, tell: (line: string) => unknown): Promise<void> {
-  const { hasEvents, chain } = look.mode;
+async function compareAll(look: Look, hasEvents: boolean, tell: (line: string) => unknown): Promise<void> {
+  const { chain } = look.mode;
   const failed = new Set<string>();
   let last = Date.now();
   for (const check of CHECKS) {

@@ -77,7 +77,7 @@ export class Replay {
   }
 
   private async all(writer: Client, reader: Client): Promise<Omit<ReplayReport, 'seconds'>> {
-    const mode = { repair: true, hasEvents: true, signal: this.signal };
+    const mode = { repair: true, signal: this.signal };
     const looks = [reader, writer].map((client) => new Look(client, new Findings(MOST_REFUSED), mode));
     const [reading, writing] = looks;
     const pools = new PoolCorrection(writing);

@@ -3,31 +3,21 @@ import { Transform } from 'class-transformer';
 import { IsInstance, ValidateBy, type ValidationOptions } from 'class-validator';
 import { canonicalAmount } from '#values/rules';
 
+const amount =
+  (name: string, isFine: (canonical: string | undefined) => boolean, range: string) =>
+  (options?: ValidationOptions): PropertyDecorator => {
+    const defaultMessage = (): string => `must be a string of decimal digits, ${range}`;
+    const validate = (value: unknown): boolean => isFine(canonicalAmount(value));
+    return ValidateBy({ name, validator: { validate, defaultMessage } }, options);
+  };
 /** A string of decimal digits up to 2^256-1. */
-export const IsAmount = (options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isAmount',
-      validator: {
-        validate: (value) => canonicalAmount(value) !== undefined,
-        defaultMessage: () => 'must be a string of decimal digits, at most 2^256-1',
-      },
-    },
-    options,
-  );
-
+export const IsAmount = amount('isAmount', (value) => value !== undefined, 'at most 2^256-1');
 /** Like IsAmount, but not zero. */
-export const IsPositiveAmount = (options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isPositiveAmount',
-      validator: {
-        validate: (value) => !['0', undefined].includes(canonicalAmount(value)),
-        defaultMessage: () => 'must be a string of decimal digits, from 1 to 2^256-1',
-      },
-    },
-    options,
-  );
+export const IsPositiveAmount = amount(
+  'isPositiveAmount',
+  (value) => !['0', undefined].includes(value),
+  'from 1 to 2^256-1',
+);
 
 /** Amounts by contract: decimal strings in the smallest units of its token, by its address in lower case. */
 export class ContractAmounts extends Map<string, string> {}

@@ -1,9 +1,9 @@
-import { LOCK_CURSOR, LOCK_POOLS, type Look, type Value, unique, wordsOf } from './look';
+import type { Value } from './findings';
+import { LOCK_CURSOR, LOCK_POOLS, type Look, unique, wordsOf } from './look';
 
 /** A comparison by SQL, with its repair. */
 export interface Comparison {
-  table: string;
-  /** Values that differ: id, column, kept, recount. */
+  /** Values that differ: kind, id, found, wanted. */
   differences: string;
   /** Writes what differs, and nothing else. Left out if a person has to decide what is right. */
   repair?: string;
@@ -13,20 +13,23 @@ export interface Comparison {
   by?: number;
 }
 
-type Options = Pick<Comparison, 'table' | 'lock' | 'by'> & {
+type Options = Pick<Comparison, 'lock' | 'by'> & {
+  table: string;
   key: readonly string[];
 };
 
 const list = (columns: readonly string[], text: (column: string) => string): string =>
   columns.map(text).join(', ');
-/** SQL: whether any of these pairs differs. */
-const areOther = (pairs: [kept: string, right: string][]): string =>
-  `(${pairs.map(([kept, right]) => `(${kept}) IS DISTINCT FROM (${right})`).join(' OR ')})`;
-/** SQL: `column`, `kept` and `recount` (as text) of each column that differs. */
-const differing = (columns: [name: string, kept: string, right: string][]): string => `
+/** Columns, and SQL for what they have and should have. */
+type Columns = [name: string, kept: string, right: string][];
+/** SQL: whether any of them differs. */
+const areOther = (columns: Columns): string =>
+  `(${columns.map(([, kept, right]) => `(${kept}) IS DISTINCT FROM (${right})`).join(' OR ')})`;
+/** SQL: `kind`, `found` and `wanted` (as text) of each that differs. */
+const differing = (table: string, columns: Columns): string => `
   LATERAL (SELECT * FROM (VALUES ${columns
-    .map(([name, kept, right]) => `('${name}', (${kept})::text, (${right})::text)`)
-    .join(', ')}) AS each("column", kept, recount) WHERE each.kept IS DISTINCT FROM each.recount) d`;
+    .map(([name, kept, right]) => `('${table}.${name}', (${kept})::text, (${right})::text)`)
+    .join(', ')}) AS each(kind, found, wanted) WHERE each.found IS DISTINCT FROM each.wanted) d`;
 
 /**
  * Values of rows `t` that follow from others.
@@ -36,14 +39,14 @@ export function following(
   of: Options & { values: Readonly<Record<string, string>>; from?: string; where: string; set?: string },
 ): Comparison {
   const { table, lock, by, key, values, from, where, set } = of;
-  const columns = Object.entries(values);
-  const differs = `${where} AND ${areOther(columns.map(([name, right]) => [`t.${name}`, right]))}`;
+  const columns = Object.entries(values).map(([name, right]): Columns[number] => [name, `t.${name}`, right]);
+  const differs = `${where} AND ${areOther(columns)}`;
   return {
-    ...{ table, lock, by },
+    ...{ lock, by },
     differences: `SELECT concat_ws(' ', ${list(key, (name) => `t.${name}`)}) AS id, d.*
-      FROM ${table} t, ${from ? `${from}, ` : ''}${differing(columns.map(([name, right]) => [name, `t.${name}`, right]))}
+      FROM ${table} t, ${from ? `${from}, ` : ''}${differing(table, columns)}
       WHERE ${differs}`,
-    repair: `UPDATE ${table} t SET ${columns.map(([name, right]) => `${name} = ${right}`).join(', ')}${set ? `, ${set}` : ''}
+    repair: `UPDATE ${table} t SET ${columns.map(([name, , right]) => `${name} = ${right}`).join(', ')}${set ? `, ${set}` : ''}
       ${from ? `FROM ${from}` : ''} WHERE ${differs}`,
   };
 }
@@ -75,12 +78,13 @@ export function recounted(
       SELECT ${key}, ${list(columns, (column) => `${side(`k.${column}`)} AS kept_${column}, ${side(`r.${column}`)} AS ${column}`)}
       FROM recount r FULL JOIN kept k USING (${key})
     )`;
+  const pairs = columns.map((name): Columns[number] => [name, `b.kept_${name}`, `b.${name}`]);
   const conflict = `ON CONFLICT ON CONSTRAINT ${table}_pkey DO UPDATE SET`;
   return {
-    ...{ table, lock, by },
+    ...{ lock, by },
     differences: `${bothSides}
       SELECT concat_ws(' ', ${of.id ?? list(of.key, (name) => `b.${name}`)}) AS id, d.*
-      FROM both_sides b, ${differing(columns.map((name) => [name, `b.kept_${name}`, `b.${name}`]))} ORDER BY 1`,
+      FROM both_sides b, ${differing(table, pairs)} ORDER BY 1`,
     // To sums, which others write meanwhile, it adds what is missing.
     repair: writer
       ? `${bothSides}
@@ -94,7 +98,7 @@ export function recounted(
         )
         INSERT INTO ${table} AS s (${key}, ${all}) SELECT ${key}, ${all} FROM recount
         ${conflict} ${list(columns, (column) => `${column} = excluded.${column}`)}
-        WHERE ${areOther(columns.map((name) => [`s.${name}`, `excluded.${name}`]))}`,
+        WHERE ${areOther(columns.map((name) => [name, `s.${name}`, `excluded.${name}`]))}`,
   };
 }
 
@@ -106,19 +110,15 @@ export async function compareDerived(
   isClear = true,
 ): Promise<void> {
   const { client } = look;
-  for (const { table, differences, repair, lock, by } of all) {
-    const found = await look.rows<Omit<Value, 'table'>>(differences, ...parameters);
+  for (const { differences, repair, lock, by } of all) {
+    const found = await look.rows<Value>(differences, ...parameters);
     const rows = unique(found.map(({ id }) => id.split(' ').slice(0, by).join(' ')));
     const wrong = by ? wordsOf(rows, by) : parameters;
-    await look.report(
-      found.map((value) => ({ table, ...value })),
-      isClear && repair !== undefined
-        ? async () => {
-            if (lock === 'cursor') await client.query(LOCK_CURSOR);
-            if (lock === 'pools') await client.query(LOCK_POOLS, [wrong[0]]);
-            await client.query(repair, wrong);
-          }
-        : undefined,
-    );
+    const write = async (): Promise<void> => {
+      if (lock === 'cursor') await client.query(LOCK_CURSOR);
+      if (lock === 'pools') await client.query(LOCK_POOLS, [wrong[0]]);
+      await client.query(repair!, wrong);
+    };
+    await look.report(found, isClear && repair !== undefined ? write : undefined);
   }
 }

@@ -347,21 +347,17 @@ export const NEXT_ADDRESSES = `
   ) found WHERE key IS NOT NULL ORDER BY key LIMIT $2`;
 
 /** The names that contracts give to pools, and the contracts that are a single pool. */
-export const NAMES: Comparison[] = [
-  { table: 'chain_contracts', differences: COMPARE_POOLS },
-  { table: 'pool_names', differences: COMPARE_NAMES },
-];
+export const NAMES: Comparison[] = [{ differences: COMPARE_POOLS }, { differences: COMPARE_NAMES }];
 
 /** Pools that are cancelled and exist, or whose money came but did not restore them: for a person. */
 export const CANCELLED: Comparison = {
-  table: 'cancelled_pools',
   differences: `
-    SELECT c.id, 'state' AS "column", 'cancelled' AS kept, 'not cancelled' AS recount
+    SELECT 'cancelled_pools.state' AS kind, c.id, 'cancelled' AS found, 'not cancelled' AS wanted
     FROM cancelled_pools c JOIN pools p ON p.id = c.id
     UNION ALL
-    SELECT c.id, 'state', 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
+    SELECT 'cancelled_pools.state', c.id, 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
       SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address
         AND e.amount > 0 AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed', 'YieldAccrued', 'Joined', 'Contributed',
           'PaidOut', 'CircleRefunded'))
-    ORDER BY 1 LIMIT 10000`,
+    ORDER BY 2 LIMIT 10000`,
 };

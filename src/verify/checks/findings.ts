@@ -1,7 +1,7 @@
 import { redactText } from '#platform/log/redact';
 
 /** A wrong value. */
-export interface Difference {
+export interface Value {
   /** Table and column, or the value that was compared with the chain. */
   kind: string;
   /** Key of the row. */
@@ -10,11 +10,13 @@ export interface Difference {
   found: string | null;
   /** The right value by the ledger, the events or the chain; null if there should be none. */
   wanted: string | null;
+}
+export interface Difference extends Value {
   repaired: boolean;
 }
 
 /** A wrong value that only people can judge. */
-export interface Doubt extends Omit<Difference, 'repaired'> {
+export interface Doubt extends Value {
   /** Pools and draws of which nothing is derived again until they have; '*' for all. */
   subjects: string[];
 }
@@ -56,8 +58,8 @@ export class Findings {
     this.checked.set(what, (this.checked.get(what) ?? 0) + rows);
   }
 
-  add(difference: Difference): void {
-    this.batch.push(difference);
+  add({ kind, id, found, wanted, repaired }: Difference): void {
+    this.batch.push({ kind, id, found, wanted, repaired });
   }
 
   /** Ends a batch. @param isComplete false: it is compared again, so only its repaired differences count */
@@ -77,9 +79,9 @@ export class Findings {
 
   /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
   doubt(found: Doubt[]): void {
-    for (const { kind, id, found: value, wanted, subjects } of found) {
-      subjects.forEach((each) => this.disputed.add(each));
-      this.add({ kind, id, found: value, wanted, repaired: false });
+    for (const each of found) {
+      each.subjects.forEach((subject) => this.disputed.add(subject));
+      this.add({ ...each, repaired: false });
     }
   }
 

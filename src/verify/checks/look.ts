@@ -1,16 +1,7 @@
 import type { Client, QueryResultRow } from 'pg';
 import type { AskedChain } from '#verify/contract/holdings';
 import { repairing } from './connection';
-import type { Findings } from './findings';
-
-/** A stored value that differs from the recounted one. */
-export interface Value {
-  table: string;
-  id: string;
-  column: string;
-  kept: string | null;
-  recount: string | null;
-}
+import type { Findings, Value } from './findings';
 
 export const unique = <T>(values: T[]): T[] => [...new Set(values)];
 /** The first words of keys, as parameters of a statement. */
@@ -20,8 +11,6 @@ export const wordsOf = (keys: string[], count = 2): string[][] =>
 interface Options {
   /** Repair derived data. */
   repair: boolean;
-  /** Whether a chain was read, so that its events must explain the ledger. */
-  hasEvents: boolean;
   signal: AbortSignal;
   /** Undefined: do not compare with the chain. */
   chain?: AskedChain;
@@ -44,7 +33,7 @@ export class Look {
     options: Partial<Options> = {},
   ) {
     const { signal } = new AbortController();
-    this.mode = { repair: false, hasEvents: false, signal, ...options };
+    this.mode = { repair: false, signal, ...options };
   }
 
   async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {
@@ -92,11 +81,10 @@ export class Look {
     if (repaired)
       await repairing(this.client, repair!).catch((error: Error) => {
         repaired = false;
-        const tables = unique(found.map(({ table }) => table)).join(', ');
+        const tables = unique(found.map(({ kind }) => kind.split('.')[0])).join(', ');
         this.findings.skip(`${tables} could not be repaired: ${error.message}`);
       });
-    for (const { table, id, column, kept, recount } of found)
-      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, repaired });
+    for (const each of found) this.findings.add({ ...each, repaired });
   }
 }
 

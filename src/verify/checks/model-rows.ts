@@ -1,4 +1,5 @@
-import { LOCK_CURSOR, type Look, type Value, unique, wordsOf } from './look';
+import type { Value } from './findings';
+import { LOCK_CURSOR, type Look, unique, wordsOf } from './look';
 
 /** Values by the names of columns. */
 export type Row = Record<string, string | number | bigint | null>;
@@ -72,8 +73,11 @@ async function compareRows<Table extends string>(
   return unique([...should.keys(), ...is.keys()]).flatMap((id) => {
     const [row, right] = [is.get(id), should.get(id)];
     return columns
-      .map((column) => ({ table, id, column, kept: textOf(row?.[column]), recount: textOf(right?.[column]) }))
-      .filter((each) => each.kept !== each.recount || !row !== !right);
+      .map((column) => ({
+        ...{ kind: `${table}.${column}`, id },
+        ...{ found: textOf(row?.[column]), wanted: textOf(right?.[column]) },
+      }))
+      .filter(({ found, wanted: due }) => found !== due || !row !== !right);
   });
 }
 

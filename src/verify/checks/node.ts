@@ -51,11 +51,7 @@ export async function compareBlocksAtNode(look: Look, numbers: string[]): Promis
       return differences('chain_blocks', row.number, row, wanted);
     });
   });
-  const values = wrong.map(({ kind, id, found, wanted }) => ({
-    ...{ table: 'chain_blocks', id, column: kind.split('.')[1] },
-    ...{ kept: found, recount: wanted },
-  }));
-  await reportBlocks(look, values);
+  await reportBlocks(look, wrong);
 }
 
 /** Nodes that have the cursor's block have all earlier ones. */

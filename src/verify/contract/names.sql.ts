@@ -12,14 +12,14 @@ export const ofName = (row: string, event: string): string =>
 
 /**
  * Names of pools that no event explains: the one at that place opened the pool or, of an account's, was in it, for who
- * owns it, or the contract is that pool. Row: id, column, kept, recount.
+ * owns it, or the contract is that pool. Row: kind, id, found, wanted.
  */
 export const COMPARE_NAMES = `
-  SELECT concat_ws(' ', n.contract, n.name) AS id, 'stand_in' AS "column", n.stand_in::text AS kept,
-    ${standIn('n', 'name')}::text AS recount
+  SELECT 'pool_names.stand_in' AS kind, concat_ws(' ', n.contract, n.name) AS id, n.stand_in::text AS found,
+    ${standIn('n', 'name')}::text AS wanted
   FROM pool_names n WHERE n.stand_in <> ${standIn('n', 'name')}
   UNION ALL
-  SELECT concat_ws(' ', n.contract, n.name), CASE WHEN e.seq IS NULL THEN 'block_number' ELSE 'pool_id' END,
+  SELECT CASE WHEN e.seq IS NULL THEN 'pool_names.block_number' ELSE 'pool_names.pool_id' END, concat_ws(' ', n.contract, n.name),
     CASE WHEN e.seq IS NULL THEN concat_ws(' ', n.block_number, n.log_index) ELSE n.pool_id::text END, NULL
   FROM pool_names n LEFT JOIN chain_events e ON e.block_number = n.block_number AND e.log_index = n.log_index
     AND ${ofName('n', 'e')} AND e.outcome <> 'WAITING'
@@ -32,9 +32,9 @@ export const COMPARE_NAMES = `
       ELSE u.address <> CASE WHEN e.pool_name LIKE '0x%' THEN e.pool_name END END
     OR e.kind <> 'PoolOpened' AND e.pool_name NOT LIKE '0x%'`;
 
-/** Contracts that are said to be a pool of another one, or know their pools otherwise. Row: id, column, kept, recount. */
+/** Contracts that are said to be a pool of another one, or know their pools otherwise. Row: kind, id, found, wanted. */
 export const COMPARE_POOLS = `
-  SELECT k.address AS id, 'pool_id' AS "column", k.pool_id::text AS kept,
-    CASE WHEN k.pools_by <> 'contract' THEN NULL ELSE 'a pool of the contract' END AS recount
+  SELECT 'chain_contracts.pool_id' AS kind, k.address AS id, k.pool_id::text AS found,
+    CASE WHEN k.pools_by <> 'contract' THEN NULL ELSE 'a pool of the contract' END AS wanted
   FROM chain_contracts k JOIN pools p ON p.id = k.pool_id
   WHERE k.pools_by <> 'contract' OR p.contract_address <> k.address`;

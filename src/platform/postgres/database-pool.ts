@@ -9,14 +9,6 @@ type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined
 /** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns if it gives up. */
 const WAIT_FOR_STANDBYS = 'SyncRepWaitForLSN';
 
-/** How far a statement had come when it failed. */
-export interface Progress {
-  /** Whether it may have changed something. */
-  writes: boolean;
-  /** Whether the server had reported its completion, so that only the commit was left. */
-  completed: boolean;
-}
-
 /** A connection that knows when it is lost. pg reports this by errors that differ from others only in their text. */
 export class DatabaseClient extends PgClient {
   lost = false;
@@ -60,8 +52,9 @@ export class DatabaseClient extends PgClient {
    *
    * It was not done if the server says so in its error (a pooler's connection exception is none), or if the server
    * ended the session by itself before the statement had completed.
+   * @param completed whether the server had reported its completion, so that only the commit was left
    */
-  describe(error: Error, { writes, completed }: Progress): Error {
+  describe(error: Error, writes: boolean, completed: boolean): Error {
     const isAnswer = error instanceof DatabaseError && !tellsNothing(error.code);
     const isUndone = this.endedByServer ? !completed : isAnswer;
     if (writes && !isUndone && (this.lost || error instanceof DatabaseError))
@@ -86,7 +79,7 @@ export class DatabaseClient extends PgClient {
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {
       // This does not see when a statement completes.
-      throw this.describe(error, { writes, completed: true });
+      throw this.describe(error, writes, true);
     });
   }
 }

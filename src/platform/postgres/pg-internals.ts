@@ -1,4 +1,13 @@
-import pg, { Client, type Connection, type DatabaseError, type PoolConfig } from 'pg';
+import pg, {
+  Client,
+  type Connection,
+  type CustomTypesConfig,
+  type DatabaseError,
+  type FieldDef,
+  type PoolConfig,
+  type QueryResultRow,
+  Result,
+} from 'pg';
 
 /*
  * All that the service uses of pg beside its public types. statement-pools.e2e-spec.ts and joined-writes.e2e-spec.ts
@@ -18,6 +27,13 @@ export const parsedText = (connection: Connection, name: string): string | undef
   (connection as Connection & { parsedStatements: Record<string, string | undefined> }).parsedStatements[
     name
   ];
+
+/** Reads rows, once it has the columns that the server has described. */
+export interface RowReader {
+  addFields(fields: FieldDef[]): void;
+  parseRow(values: readonly (string | null)[]): QueryResultRow;
+}
+export const RowReader = Result as unknown as new (mode: 'object', types: CustomTypesConfig) => RowReader;
 
 /** pg's client with the overloads of `query` as one, so that a class can override it. */
 export const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 'query' | 'emit'> & {

@@ -6,7 +6,7 @@ import {
   type QueryResultRow,
 } from 'pg';
 import { serialize } from 'pg-protocol';
-import { onceUndone, parsedText, prepareValue } from './pg-internals';
+import { RowReader, onceUndone, parsedText, prepareValue } from './pg-internals';
 import type { BoundStatement } from './statement';
 import { StatementSkipped, tellsNothing } from './unavailable';
 
@@ -14,32 +14,8 @@ const EXECUTE = serialize.execute();
 const DESCRIBE = serialize.describe({ type: 'P' });
 const SYNC = serialize.sync();
 
-type Parser = (text: string) => unknown;
-
-/** The columns of a statement's rows, as the server has described them. */
-class Columns {
-  private readonly names: string[];
-  private readonly parsers: Parser[];
-  private readonly empty: QueryResultRow;
-
-  constructor(fields: readonly FieldDef[], types: CustomTypesConfig) {
-    this.names = fields.map(({ name }) => name);
-    this.parsers = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text') as Parser);
-    this.empty = Object.fromEntries(this.names.map((name) => [name, null]));
-  }
-
-  row(values: readonly (string | null)[]): QueryResultRow {
-    const row = { ...this.empty };
-    for (let i = 0; i < values.length; i++) {
-      const value = values[i];
-      row[this.names[i]] = value === null ? null : this.parsers[i](value);
-    }
-    return row;
-  }
-}
-
 /** Of the named statements that a connection has described. Undefined for those that return nothing. */
-const columnsOf = new WeakMap<Connection, Map<string, Columns | undefined>>();
+const columnsOf = new WeakMap<Connection, Map<string, RowReader | undefined>>();
 
 /** The statement that precedes a batch. */
 const GUARD = -1;
@@ -74,8 +50,8 @@ export class StatementBatch {
   isRefused = false;
   /** Indexes of the statements that are not answered, in order. The server is at the first. */
   private pending: number[];
-  private columnsByName?: Map<string, Columns | undefined>;
-  private columns?: Columns;
+  private columnsByName?: Map<string, RowReader | undefined>;
+  private columns?: RowReader;
   private found: QueryResultRow[] = [];
   private unreadable: Error | null = null;
   private atEnd?: () => void;
@@ -113,13 +89,14 @@ export class StatementBatch {
   }
 
   handleRowDescription({ fields }: { fields: FieldDef[] }): void {
-    this.columns = new Columns(fields, this.client);
+    this.columns = new RowReader('object', this.client);
+    this.columns.addFields(fields);
     this.columnsByName!.set(this.name!, this.columns);
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
     try {
-      this.found.push(this.columns!.row(fields));
+      this.found.push(this.columns!.parseRow(fields));
     } catch (error) {
       this.unreadable = error as Error;
     }

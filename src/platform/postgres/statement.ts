@@ -53,11 +53,10 @@ interface Options<Parameters> {
 }
 
 /**
- * Parts of a statement's text that hold no parameter, or are one: comments (which nest), string literals, quoted
- * names, dollar quotes, casts, and `:name`.
+ * Parts of a statement's text that hold no parameter, or are one: comments, string literals, quoted names, casts, and
+ * `:name`. No strings with backslashes or dollar quotes: what they would hold can be a parameter.
  */
-const TOKEN =
-  /--[^\n]*|\/\*|\*\/|\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|::|:=|(?<![\w\]]):([A-Za-z_]\w*)/g;
+const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|:=|(?<![\w\]]):([A-Za-z_]\w*)/g;
 
 /**
  * A statement with named parameters, `:name` in the text. Each has one PostgreSQL type, so the text needs no casts.
@@ -103,14 +102,10 @@ export const partOf = <Parameters extends object>(
     Object.hasOwn(fixed, name) ? `(${fixed[name as keyof Parameters]}::${parameterTypes[name]})` : token,
   );
 
-function replaceParameters(text: string, by: (name: string, token: string) => string): string {
-  let comments = 0;
-  return text.replace(TOKEN, (token, _tag: string | undefined, parameter: string | undefined) => {
-    if (token === '/*') comments++;
-    else if (token === '*/') comments--;
-    return parameter === undefined || comments > 0 ? token : by(parameter, token);
-  });
-}
+const replaceParameters = (text: string, by: (name: string, token: string) => string): string =>
+  text.replace(TOKEN, (token, parameter: string | undefined) =>
+    parameter === undefined ? token : by(parameter, token),
+  );
 
 /** The values of a statement's parameters, in the order of their numbers. One that is left out is null. */
 export const valuesOf = <Parameters extends object>(

@@ -33,8 +33,8 @@ const keyOf = ({ statement, values }: BoundStatement): string =>
 const partyOf = ({ statement, values }: BoundStatement): string =>
   statement.payer === undefined ? statement.name : `of ${String(values[statement.payer])}`;
 
-/** Reads of the same that wait or run, and share an answer: each with the function that stops its timeout. */
-type Group = Map<Work, () => void>;
+/** Reads of the same that wait or run, and share an answer. */
+type Group = Set<Work>;
 
 /**
  * Runs reads that took too long among others: few at a time, of each party one, and the parties take turns. While one
@@ -83,16 +83,15 @@ export class SlowReads {
     this.counter?.inc({ outcome });
     const [party, key] = [partyOf(work), keyOf(work)];
     const line = this.lines.get(party) ?? new Map<string, Group>();
-    const group: Group = line.get(key) ?? new Map<Work, () => void>();
+    const group: Group = line.get(key) ?? new Set<Work>();
     if (this.waiting >= MAX_WAITING) return this.refuse(work, 'too many slow reads are waiting');
     if (group.size === 0 && line.size >= MOST_OF_PARTY)
       return this.refuse(work, 'too many slow reads of one party are waiting');
     this.lines.set(party, line.set(key, group));
-    const late = (): void => {
-      group.delete(work);
-      this.refuse(work, 'slow reads take all their connections');
-    };
-    group.set(work, afterIo(work.requested + this.limits.resendMs - performance.now(), late));
+    group.add(work);
+    afterIo(work.requested + this.limits.resendMs - performance.now(), () => {
+      if (group.delete(work)) this.refuse(work, 'slow reads take all their connections');
+    });
     this.serve();
   }
 
@@ -121,13 +120,13 @@ export class SlowReads {
 
   /** Later reads of the same do not join it. It has the deadline of its last read; the others may be refused earlier. */
   private async run(group: Group): Promise<void> {
-    const last = [...group.keys()].at(-1);
+    const last = [...group].at(-1);
     // All were refused.
     if (!last) return;
     const answer = (error: Error | null, rows?: QueryResultRow[]): void => {
-      for (const [{ callback }, stop] of group) {
-        stop();
-        callback(error, rows);
+      for (const work of group) {
+        group.delete(work);
+        work.callback(error, rows);
       }
     };
     const { statement, values, requested } = last;

@@ -228,8 +228,7 @@ export class StatementPool {
       client,
       groups.map(([work]) => work),
       (index, error, rows) => {
-        const { writes } = groups[index][0];
-        const failure = error && client.describe(error, { writes, completed: batch.hasCompleted });
+        const failure = error && client.describe(error, groups[index][0].writes, batch.hasCompleted);
         for (const work of groups[index]) this.settle(connection, batch, work, failure, rows);
       },
       { guard: this.guard(client, works), commits: works[0].writes },

@@ -6,9 +6,9 @@ PREPARE delete_account AS
 SELECT delete_account(($1::text)) AS stays;
 
 -- src/extensions/people/deletions.ts
--- $1 answers integer, $2 memberships integer
+-- $1 after text, $2 batch integer
 PREPARE go_on_deleting AS
-SELECT go_on_deleting(($1::integer), ($2::integer)) AS done;
+SELECT done AS removed, ($1::text) AS reached, done > 0 AS more FROM go_on_deleting(500, ($2::integer)) AS done;
 
 -- src/extensions/people/export.sql.ts
 -- $1 who uuid, $2 after text[], $3 limit integer

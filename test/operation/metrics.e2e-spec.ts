@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Gauge, register } from 'prom-client';
 import { getToken } from '@willsoto/nestjs-prometheus';
 import { Database } from '#platform/database/database';
-import { Deletions } from '#extensions/people/deletions';
+import { ExpiredRows } from '#platform/database/expired-rows';
 import { Unfinished } from '#extensions/people/unfinished';
 import { type TestApp, until, useApp } from '../support/app';
 
@@ -124,7 +124,7 @@ describe('what was begun and has not ended', () => {
 
   it('is told by its age, after scrapes that do not wait for it', async () => {
     // Deletions that are not complete, which no process goes on with meanwhile.
-    jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    jest.spyOn(app.nest.get(ExpiredRows), 'sweep').mockResolvedValue(0);
     expect([
       await seconds('account_deletion_age_seconds'),
       await seconds('operator_record_open_seconds'),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
-import { Deletions } from '#extensions/people/deletions';
+import { ExpiredRows } from '#platform/database/expired-rows';
 import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Fate, KEPT } from './kept';
 import { newHash, LOCK_WAITS } from '../support/ledger';
@@ -31,14 +31,15 @@ async function exported(user: SignedIn, limit = 500): Promise<Row[]> {
 const remove = (user: SignedIn) => app.send({ method: 'DELETE', url: '/users/me', as: user });
 /** Blocks the work until the returned function is called, which lets all of it run. */
 function held(): () => Promise<void> {
-  const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+  const sweeps = jest.spyOn(app.nest.get(ExpiredRows), 'sweep').mockResolvedValue(0);
   return async () => {
-    step.mockRestore();
-    await app.nest.get(Deletions).complete();
+    sweeps.mockRestore();
     await completed();
   };
 }
-const completed = () => until(async () => (await app.sql('SELECT FROM account_deletions')).length === 0);
+const sweep = () => app.nest.get(ExpiredRows).sweep();
+const completed = () =>
+  until(async () => (await sweep(), (await app.sql('SELECT FROM account_deletions')).length === 0));
 
 /** Every column of the database that holds the text, whatever its type. */
 async function holding(text: string): Promise<string[]> {
@@ -267,7 +268,6 @@ describe('DELETE /users/me', () => {
       await until(waiting);
       await client.query('COMMIT');
       expect([(await making).status, (await making).body.code]).toEqual([401, 'token_revoked']);
-      await app.nest.get(Deletions).complete();
       await completed();
       const owners = [user.user.id, second.user.id];
       expect(await app.sql('SELECT FROM pools WHERE owner_id = ANY ($1)', [owners])).toEqual([]);
@@ -334,24 +334,21 @@ describe('DELETE /users/me', () => {
     const ofPools = 'SELECT type FROM pools WHERE owner_id = $1 ORDER BY id';
     const left = async (): Promise<string[]> =>
       (await app.sql<{ type: string }>(ofPools, [user.user.id])).map(({ type }) => type);
-    await until(async () => (await left()).length === 2);
+    await until(async () => (await sweep(), (await left()).length === 2));
     const other = await app.signIn();
     for (let i = 0; i < 45; i++) await app.createPool(other, { type: 'cooperative' });
     // One look goes over all that others have, whose turn may come before or after.
-    const looks = jest.spyOn(app.nest.get(Deletions), 'hurry').mockReturnValue();
     await remove(other);
     await app.sql(`UPDATE account_deletions SET waits_until = '-infinity'`);
     // A look of the service's own may hold a row.
     const waiting = async (): Promise<unknown[]> => app.sql('SELECT address FROM account_deletions');
-    await until(async () => (await app.nest.get(Deletions).complete(), (await waiting()).length === 1));
-    looks.mockRestore();
+    await until(async () => (await sweep(), (await waiting()).length === 1));
     expect(await app.sql('SELECT FROM pools WHERE owner_id = $1', [other.user.id])).toEqual([]);
     expect(await waiting()).toEqual([{ address: user.address }]);
     expect(await left()).toEqual(['individual', 'cooperative']);
     await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
       VALUES (31337, '0x', 0, '0x', now(), 0, 'synced', 'infinity', 'infinity')`);
     await app.sql(`UPDATE account_deletions SET waits_until = '-infinity'`);
-    await app.nest.get(Deletions).complete();
     await completed();
     expect(await left()).toEqual([]);
     for (const table of ['chain_contracts', 'chain_cursor']) await app.sql(`DELETE FROM ${table}`);

@@ -64,7 +64,7 @@ async function exportAll(client: Client, address: string): Promise<object> {
 /** Continues the deletions of others too: any process may. */
 async function deleteAll(client: Client, address: string): Promise<object> {
   const [{ stays }] = await run(client, DELETE_ACCOUNT, { address });
-  for (let done = 1; done > 0;) [{ done }] = await run(client, GO_ON_DELETING, STEP);
+  for (let more = true; more;) [{ more = false }] = await run(client, GO_ON_DELETING, STEP);
   const { rows: waiting } = await client.query('SELECT FROM account_deletions WHERE address = $1', [address]);
   const isComplete = waiting.length === 0;
   const outcome = isComplete

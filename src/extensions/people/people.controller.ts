@@ -1,14 +1,14 @@
 import { Controller, Delete, Get, Query, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { CursorPage } from '#platform/answers/pagination';
+import { type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { namedError } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { CurrentUser, type Session } from '#features/access/current-user';
 import { TOKEN_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import { Sessions } from '#features/access/sessions';
-import { DELETE_ACCOUNT, Deletions } from './deletions';
+import { DELETE_ACCOUNT } from './deletions';
 import { exportPage } from './export.sql';
 import { DeletedAccount, EXPORT_CURSOR, ExportQuery, ExportedRow } from './people.dto';
 
@@ -21,7 +21,6 @@ export class PeopleController {
   constructor(
     private readonly database: Database,
     private readonly sessions: Sessions,
-    private readonly deletions: Deletions,
   ) {}
 
   @Get('me/export')
@@ -32,15 +31,12 @@ export class PeopleController {
       'Returns all stored rows about the caller, in pages: repeat with `after` until `next` is null. Leaves out secrets of webhooks, and what is derived from these rows.',
     errors: [401],
   })
-  async export(
-    @CurrentUser() person: Session,
-    @Query() { limit, after }: ExportQuery,
-  ): Promise<CursorPage<ExportedRow>> {
-    const from = after === undefined ? undefined : EXPORT_CURSOR.decode(after);
-    const { rows, next } = await exportPage(person, from, limit, (statement, values) =>
+  async export(@CurrentUser() person: Session, @Query() query: ExportQuery): Promise<Page<ExportedRow>> {
+    const from = EXPORT_CURSOR.decode(query.after);
+    const { rows, next } = await exportPage(person, from, query.limit, (statement, values) =>
       this.database.readAll(statement, values),
     );
-    return new CursorPage({ data: `[${rows.join()}]`, next }, EXPORT_CURSOR);
+    return pageWithCursor({ data: `[${rows.join()}]`, next }, query, EXPORT_CURSOR);
   }
 
   @Delete('me')
@@ -55,7 +51,6 @@ export class PeopleController {
     if (exp - TOKEN_LIFETIME_SECONDS < Date.now() / 1000 - FRESH_SECONDS) throw namedError('sign_in_again');
     const { stays } = (await this.database.write(DELETE_ACCOUNT, { address }))!;
     this.sessions.ended(session);
-    this.deletions.hurry();
     request.log.info({ reqId: request.id, address }, 'account deleted');
     return { address, stays };
   }

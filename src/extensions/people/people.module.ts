@@ -8,7 +8,7 @@ import { LotteryModule } from '#features/lottery/lottery.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#extensions/positions/positions.module';
 import { WebhooksModule } from '#extensions/webhooks/webhooks.module';
-import { Deletions } from './deletions';
+import { GO_ON_DELETING, STEP } from './deletions';
 import { Unfinished } from './unfinished';
 import { PeopleController } from './people.controller';
 
@@ -16,9 +16,9 @@ import { PeopleController } from './people.controller';
   imports: [AccessModule, ChainModule, LotteryModule, PoolsModule, PositionsModule, WebhooksModule],
   controllers: [PeopleController],
   providers: [
-    Deletions,
     Unfinished,
     expiring('operator_records', REMOVE_OLD_RECORDS),
+    expiring('account_deletions', GO_ON_DELETING, STEP),
     makeGaugeProvider({
       name: 'account_deletion_age_seconds',
       help: 'Age of the oldest deletion of an account that is not complete, 0 if there is none',

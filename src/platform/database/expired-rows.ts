@@ -10,10 +10,12 @@ import type { Counter } from 'prom-client';
 import { OutageLog } from '#platform/log/outage-log';
 import { type TypedStatement, statement } from '#platform/postgres/statement';
 import { Loop } from '#platform/timing/loop';
+import { pause } from '#platform/timing/waits';
 import { Database } from './database';
 
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;
+const MAX_REST_MS = 1000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
 /** Interval after which a sweep starts over, for rows that were locked or came late. */
@@ -96,37 +98,49 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Removes all rows that have expired, of each table whatever happens to the others.
+   * Removes all rows that have expired, of each table whatever happens to the others. Tables take turns, so that none
+   * waits for a long one. Rests after each full batch as long as it took, so that it is at most half of the work of one
+   * connection.
    * @returns the number of rows
    * @throws as Database.write, after all tables
    */
   async sweep(): Promise<number> {
+    const { signal } = this.loop;
     let total = 0;
     const errors: unknown[] = [];
-    for (const expiry of this.tables) {
-      const now = Date.now();
-      if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
-      try {
-        for (let more = true; more && !this.loop.signal.aborted;) {
-          const batch = await this.removeBatch(expiry);
-          total += batch.removed;
-          more = batch.more ?? batch.removed === expiry.batch;
+    for (let open = this.tables; open.length > 0 && !signal.aborted;) {
+      const unfinished: Expiry[] = [];
+      for (const expiry of open) {
+        const began = performance.now();
+        try {
+          const { removed, more } = await this.removeBatch(expiry);
+          total += removed;
+          if (!more) continue;
+          unfinished.push(expiry);
+          await pause(Math.min(performance.now() - began, MAX_REST_MS), signal);
+        } catch (error) {
+          errors.push(error);
         }
-      } catch (error) {
-        errors.push(error);
       }
+      open = unfinished;
     }
     if (total > 0) this.logger.debug(`removed ${total} expired rows`);
     if (errors.length > 0) throw errors[0];
     return total;
   }
 
-  private async removeBatch(expiry: Expiry): Promise<ExpiryResult> {
+  private async removeBatch(expiry: Expiry): Promise<{ removed: number; more: boolean }> {
+    const now = Date.now();
+    if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
     const { table, statement, batch, after } = expiry;
-    const result = (await this.database.write(statement, { after, batch }))!;
-    this.removed.inc({ table }, result.removed);
-    expiry.after = result.reached ?? after;
-    return result;
+    const {
+      removed,
+      reached,
+      more = removed === batch,
+    } = (await this.database.write(statement, { after, batch }))!;
+    this.removed.inc({ table }, removed);
+    expiry.after = reached ?? after;
+    return { removed, more };
   }
 }
 

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiExtension, ApiExtraModels } from '@nestjs/swagger';
 import { type Page, PageQuery } from '#platform/answers/pagination';
 import { ApiData, DOCUMENT_PARTS } from '#platform/openapi/api-docs';
@@ -74,7 +74,6 @@ export class WebhooksController {
   }
 
   @Post(':id/secret')
-  @HttpCode(200)
   @ApiData(RotatedSecret, {
     summary: 'Rotate the secret of a webhook',
     description:
@@ -86,7 +85,6 @@ export class WebhooksController {
   }
 
   @Post(':id/test')
-  @HttpCode(202)
   @ApiData(DeliveryItem, {
     summary: 'Send a test event to a webhook',
     description:
@@ -109,7 +107,6 @@ export class WebhooksController {
   }
 
   @Post(':id/challenge')
-  @HttpCode(202)
   @ApiData(WebhookItem, {
     summary: 'Send the challenge again',
     description:
@@ -137,7 +134,6 @@ export class WebhooksController {
   }
 
   @Post(':id/deliveries/:delivery/retry')
-  @HttpCode(202)
   @ApiData(DeliveryItem, {
     summary: 'Send a delivery again',
     description: 'Sends a delivery at once, whatever its status, and on failure as often as a new one.',

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, HttpException, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpException, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
@@ -76,7 +76,6 @@ export class AuthController {
   ) {}
 
   @Post('nonce')
-  @HttpCode(200)
   @Public()
   @ApiData(NonceResponse, NONCE_FOR)
   async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
@@ -91,7 +90,6 @@ export class AuthController {
   }
 
   @Post('verify')
-  @HttpCode(200)
   @Public()
   @ApiBody({ type: VerifyRequest })
   @ApiData(VerifyResponse, {
@@ -142,7 +140,6 @@ export class AuthController {
   }
 
   @Post('logout')
-  @HttpCode(200)
   @SparedBy(JwtAuthGuard)
   @ApiData(LogoutResponse, SIGN_OUT)
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
@@ -150,7 +147,6 @@ export class AuthController {
   }
 
   @Post('logout/all')
-  @HttpCode(200)
   @SparedBy(JwtAuthGuard)
   @ApiBody({ type: LogoutAllRequest, required: false })
   @ApiData(LogoutAllResponse, SIGN_OUT_EVERYWHERE)
@@ -169,7 +165,6 @@ export class UserSessionsController {
   constructor(private readonly auth: AuthService) {}
 
   @Post('nonce')
-  @HttpCode(200)
   @Public()
   @ApiData(NonceResponse, NONCE_FOR)
   async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
@@ -184,7 +179,6 @@ export class UserSessionsController {
   }
 
   @Post('me/logout')
-  @HttpCode(200)
   @SparedBy(JwtAuthGuard)
   @ApiData(LogoutResponse, SIGN_OUT)
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
@@ -192,7 +186,6 @@ export class UserSessionsController {
   }
 
   @Post('me/logout/all')
-  @HttpCode(200)
   @SparedBy(JwtAuthGuard)
   @ApiBody({ type: LogoutAllRequest, required: false })
   @ApiData(LogoutAllResponse, SIGN_OUT_EVERYWHERE)

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
 import { RateLimitStorage } from '#platform/limits/rate-limit.storage';
+import { atMostEvery } from '#platform/timing/at-most-every';
 import { within } from '#platform/timing/waits';
 import { CHAIN_STATE } from '#ledger/chain/chain.sql';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
@@ -17,7 +18,7 @@ const NOTHING_KNOWN: State = ['disconnected', 'disconnected', null];
 @Injectable()
 export class HealthService {
   isDraining = false;
-  private latest?: { at: number; state: Promise<State> };
+  private readonly state = atMostEvery(REUSE_MS, () => this.readState());
 
   constructor(
     private readonly database: Database,
@@ -44,12 +45,6 @@ export class HealthService {
 
   async databaseStatus(): Promise<DatabaseStatus> {
     return (await this.state())[0];
-  }
-
-  private state(): Promise<State> {
-    if (!this.latest || Date.now() - this.latest.at > REUSE_MS)
-      this.latest = { at: Date.now(), state: this.readState() };
-    return this.latest.state;
   }
 
   private async readState(): Promise<State> {

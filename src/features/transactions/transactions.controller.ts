@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import type { JsonText } from '#platform/answers/json-text';
-import type { CursorPage, Page } from '#platform/answers/pagination';
+import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import {
@@ -27,7 +27,7 @@ export class TransactionsController {
   list(
     @CurrentUser() user: AuthenticatedUser,
     @Query() query: ListTransactionsQuery,
-  ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
+  ): Promise<Page<TransactionItem>> {
     return this.transactions.list(user, query);
   }
 
@@ -60,7 +60,6 @@ export class TransactionsController {
   }
 
   @Post(':id/sent')
-  @HttpCode(200)
   @ApiData(TransactionDetail, {
     summary: 'Report a submitted deposit payment',
     description:

@@ -101,14 +101,15 @@ export const ApiFailure = (
 ): MethodDecorator & ClassDecorator => ApiResponse({ status, description, type: ErrorResponse });
 
 /**
- * Documents what an endpoint does, its answers in the envelope, and its errors. `completeDocument` derives examples,
- * headers and descriptions of parameters from these.
+ * Answers with this status, and documents what an endpoint does, its answers in the envelope, and its errors.
+ * `completeDocument` derives examples, headers and descriptions of parameters from these.
  */
 export function ApiData(
   model: Type,
   { status = 200, list = false, topLevelCopy = false, ...options }: Options = {},
 ): MethodDecorator {
   return applyDecorators(
+    HttpCode(status),
     ApiExtraModels(model, Pagination, ErrorResponse),
     ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
     // Answers of sign-in hold tokens and nonces, so they have none.

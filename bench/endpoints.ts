@@ -47,7 +47,7 @@ const one = <P extends object>(
 
 const list = <P extends object>(
   path: string,
-  statement: TypedStatement<P, { total: number; data: string; last?: string | null }>,
+  statement: TypedStatement<P, { total?: number | null; data: string; next?: string | null }>,
   values: (asked: Asked) => P,
   limit: number,
   cursor?: CursorCodec,
@@ -58,7 +58,7 @@ export const READS: Read[] = [
   list(
     '/pools',
     pools.LIST_POOLS,
-    ({ caller, limit, offset }) => ({ caller, type: null, limit, offset }),
+    ({ caller, limit, offset }) => ({ caller, type: null, limit, offset, after: null }),
     20,
     POOL_CURSOR,
   ),
@@ -86,7 +86,7 @@ export const READS: Read[] = [
   list(
     '/lottery/winners',
     lottery.LIST_WINNERS,
-    ({ limit, offset }) => ({ limit, offset }),
+    ({ limit, offset }) => ({ limit, offset, drawnAtMs: null, drawId: null, contract: null }),
     10,
     WINNER_CURSOR,
   ),

@@ -41,30 +41,20 @@ FROM (
 LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true;
 
 -- src/features/lottery/lottery.sql.ts, on standbys where there are some
--- $1 limit bigint, $2 offset bigint
+-- $1 contract text, $2 limit integer, $3 drawnAtMs float8, $4 drawId bigint, $5 offset bigint
 PREPARE list_winners AS
-  SELECT (SELECT winners::int FROM lottery_totals) AS total,
-    coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
-'prize', d.prize::text, 'tickets', least(d.winner_tickets, 9007199254740991), 'ticketsExact', d.winner_tickets::text, 'totalTickets', least(d.total_tickets, 9007199254740991), 'totalTicketsExact', d.total_tickets::text,
-'drawnAt', iso(d.drawn_at))), '[]')::text AS data, (array_agg(floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract))[count(*)] AS last
-  FROM (
-    SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
-    ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT ($1::bigint) OFFSET ($2::bigint)
-  ) d;
+  SELECT CASE WHEN ($1::text) IS NULL THEN (SELECT winners::int FROM lottery_totals) END AS total,
 
--- src/features/lottery/lottery.sql.ts, on standbys where there are some
--- $1 limit integer, $2 drawnAtMs float8, $3 drawId bigint, $4 contract text
-PREPARE list_winners_after AS
-  SELECT
 coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
 'prize', d.prize::text, 'tickets', least(d.winner_tickets, 9007199254740991), 'ticketsExact', d.winner_tickets::text, 'totalTickets', least(d.total_tickets, 9007199254740991), 'totalTicketsExact', d.total_tickets::text,
-'drawnAt', iso(d.drawn_at)) ORDER BY n) FILTER (WHERE n <= ($1::integer)), '[]')::text AS data,
-CASE WHEN count(*) > ($1::integer) THEN (array_agg(floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract ORDER BY n))[($1::integer)] END AS next
+'drawnAt', iso(d.drawn_at)) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($2::integer) THEN (array_agg(floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract ORDER BY n))[($2::integer)] END AS next
   FROM (
     SELECT *, row_number() OVER () AS n FROM (
       SELECT * FROM lottery_draws
       WHERE status = 'COMPLETED'
-        AND (drawn_at, draw_id, contract) < (to_timestamp(($2::float8) / 1000), ($3::bigint), ($4::text))
-      ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT ($1::integer) + 1
+        AND (drawn_at, draw_id, contract)
+          < (coalesce(to_timestamp(($3::float8) / 1000), 'infinity'), coalesce(($4::bigint), 0), coalesce(($1::text), ''))
+      ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT ($2::integer) + 1 OFFSET ($5::bigint)
     ) found
   ) d;

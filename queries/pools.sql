@@ -51,49 +51,14 @@ SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = ($2::te
 FROM pools p WHERE p.id = ($1::uuid);
 
 -- src/features/pools/pools.sql.ts, on standbys where there are some
--- $1 caller text, $2 type text, $3 limit bigint, $4 offset bigint
+-- $1 after uuid, $2 caller text, $3 type text, $4 limit integer, $5 offset bigint
 PREPARE list_pools AS
-  SELECT
-    (
-(SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = (SELECT id FROM users WHERE address = ($1::text)) AND (type = ($2::text) OR ($2::text) IS NULL))
-+ (SELECT count(*) FROM pool_members m WHERE NOT m.indexed AND m.role = 'MEMBER' AND m.address = ($1::text) AND (($2::text) IS NULL OR m.type = ($2::text)))
+  SELECT CASE WHEN ($1::uuid) IS NULL THEN (
+(SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = (SELECT id FROM users WHERE address = ($2::text)) AND (type = ($3::text) OR ($3::text) IS NULL))
++ (SELECT count(*) FROM pool_members m WHERE NOT m.indexed AND m.role = 'MEMBER' AND m.address = ($2::text) AND (($3::text) IS NULL OR m.type = ($3::text)))
 +
-(SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($1::text)
-  AND CASE WHEN ($2::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($2::text) END))::int AS total,
-    coalesce(json_agg(json_build_object(
-'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
-'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
-'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
-'members', p.member_count, 'recentTransactions',
-(SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-    'txHash', t.tx_hash, 'status', t.status, 'submitted',
-CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
- FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t))), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
-  FROM (
-SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($1::text) AND ($2::text) IS NULL  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'OWNER' AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'MEMBER' AND indexed AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'MEMBER' AND NOT indexed AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint))) merged
-ORDER BY pool_id DESC LIMIT ($3::bigint) OFFSET ($4::bigint)) page
-  JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
-LEFT JOIN LATERAL (
-  SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
-    (SELECT least(greatest(round((s.price / nullif(o.price, 0) - 1) * 31536000
-    / extract(epoch FROM s.block_time - o.block_time) * 10000), 0), 10000000)::bigint
-  FROM (SELECT * FROM share_prices WHERE vault = s.vault ORDER BY day LIMIT 1) o
-  WHERE o.block_time <= s.block_time - interval '1 day') AS apr_bps
-  FROM pool_names n
-  JOIN LATERAL (SELECT * FROM share_prices WHERE vault = n.contract ORDER BY day DESC LIMIT 1) s ON true
-  LEFT JOIN LATERAL (
-    SELECT shares, cost FROM share_holdings WHERE vault = n.contract AND account = n.name AND n.name <> n.contract
-    UNION ALL SELECT shares, cost FROM share_totals WHERE vault = n.contract AND n.name = n.contract
-  ) h ON true
-  WHERE n.pool_id = p.id AND (SELECT EXISTS (SELECT FROM share_prices))
-) v ON true;
-
--- src/features/pools/pools.sql.ts, on standbys where there are some
--- $1 limit integer, $2 caller text, $3 type text, $4 after uuid
-PREPARE list_pools_after AS
-  SELECT
+(SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($2::text)
+  AND CASE WHEN ($3::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($3::text) END))::int END AS total,
 coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
 'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
@@ -104,14 +69,15 @@ coalesce(json_agg(json_build_object(
     'txHash', t.tx_hash, 'status', t.status, 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
- FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t)) ORDER BY n) FILTER (WHERE n <= ($1::integer)), '[]')::text AS data,
-CASE WHEN count(*) > ($1::integer) THEN (array_agg(page.pool_id ORDER BY n))[($1::integer)] END AS next
-  FROM (
-    SELECT pool_id, row_number() OVER () AS n
-    FROM (
-SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($2::text) AND ($3::text) IS NULL AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'OWNER' AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND indexed AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND NOT indexed AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1)) merged
-ORDER BY pool_id DESC LIMIT ($1::integer) + 1) found
-  ) page
+ FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t)) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.pool_id ORDER BY n))[($4::integer)] END AS next
+  FROM (SELECT pool_id, row_number() OVER () AS n FROM (
+SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($2::text) AND ($3::text) IS NULL AND pool_id < coalesce(($1::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'OWNER' AND type = ($3::text) AND pool_id < coalesce(($1::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND indexed AND type = ($3::text) AND pool_id < coalesce(($1::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND NOT indexed AND type = ($3::text) AND pool_id < coalesce(($1::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT ($4::integer) + ($5::bigint) + 1)) merged
+ORDER BY pool_id DESC LIMIT ($4::integer) + 1 OFFSET ($5::bigint)) found) page
   JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
 LEFT JOIN LATERAL (
   SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,

@@ -74,14 +74,13 @@ ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain
       UNION ALL SELECT r.era, 0, 0
     ) place ORDER BY xid DESC, position DESC, item DESC LIMIT 1) present WHERE r.id = 1) here
   CROSS JOIN (
-  SELECT
-    (
+  SELECT CASE WHEN (null::uuid) IS NULL THEN (
 (SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = (SELECT id FROM users WHERE address = ($4::text)) AND (type = (null::text) OR (null::text) IS NULL))
 + (SELECT count(*) FROM pool_members m WHERE NOT m.indexed AND m.role = 'MEMBER' AND m.address = ($4::text) AND ((null::text) IS NULL OR m.type = (null::text)))
 +
 (SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($4::text)
-  AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int AS total,
-    coalesce(json_agg(json_build_object(
+  AND CASE WHEN (null::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = (null::text) END))::int END AS total,
+coalesce(json_agg(json_build_object(
 'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
 'pendingBalance', p.pending_balance::text, 'totalYield', coalesce(p.claimed_yield + v.claimable, p.total_yield)::text,
 'apr', trim_scale(coalesce(v.apr_bps, p.apr_bps) / 100.0), 'autoCompound', p.auto_compound,
@@ -91,10 +90,15 @@ ARRAY(SELECT c.address FROM chain_contracts c UNION SELECT k.contract FROM chain
     'txHash', t.tx_hash, 'status', t.status, 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
- FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t))), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
-  FROM (
-SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($4::text) AND (null::text) IS NULL  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'OWNER' AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND indexed AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND NOT indexed AND type = (null::text)  ORDER BY pool_id DESC LIMIT (50::bigint) + (0::bigint))) merged
-ORDER BY pool_id DESC LIMIT (50::bigint) OFFSET (0::bigint)) page
+ FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t)) ORDER BY n) FILTER (WHERE n <= (50::integer)), '[]')::text AS data,
+CASE WHEN count(*) > (50::integer) THEN (array_agg(page.pool_id ORDER BY n))[(50::integer)] END AS next
+  FROM (SELECT pool_id, row_number() OVER () AS n FROM (
+SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($4::text) AND (null::text) IS NULL AND pool_id < coalesce((null::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT (50::integer) + (0::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'OWNER' AND type = (null::text) AND pool_id < coalesce((null::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT (50::integer) + (0::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND indexed AND type = (null::text) AND pool_id < coalesce((null::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT (50::integer) + (0::bigint) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($4::text) AND role = 'MEMBER' AND NOT indexed AND type = (null::text) AND pool_id < coalesce((null::uuid), 'ffffffffffffffffffffffffffffffff')
+    ORDER BY pool_id DESC LIMIT (50::integer) + (0::bigint) + 1)) merged
+ORDER BY pool_id DESC LIMIT (50::integer) + 1 OFFSET (0::bigint)) found) page
   JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true
 LEFT JOIN LATERAL (
   SELECT greatest(div(coalesce(h.shares, 0) * s.price, 1000000000000000000000000000000000000::numeric) - coalesce(h.cost, 0), 0) AS claimable,
@@ -179,11 +183,11 @@ CASE WHEN (null::text) IS NULL THEN p.deposit_count + p.withdrawal_count + p.cla
   AS k(type, status)
 WHERE (SELECT EXISTS (SELECT FROM pool_members WHERE indexed AND role = 'MEMBER' AND address = ($4::text)))) k CROSS JOIN LATERAL (
     SELECT pool_id, first_id, last_id FROM member_streams
-    WHERE address = ($4::text) AND type = k.type AND status = k.status AND last_id > '00000000000000000000000000000000'::uuid AND last_id < 'ffffffffffffffffffffffffffffffff'::uuid ORDER BY last_id DESC LIMIT (8::bigint) + (0::bigint)) s
+    WHERE address = ($4::text) AND type = k.type AND status = k.status AND last_id > '00000000000000000000000000000000'::uuid AND last_id < 'ffffffffffffffffffffffffffffffff'::uuid ORDER BY last_id DESC LIMIT (8::integer) + (0::bigint) + 1) s
   WHERE ((null::text) IS NULL OR k.type = (null::text)) AND (NULL::text IS NULL OR k.status = NULL::text)) streams
-      WHERE first IS NOT NULL ORDER BY first desc LIMIT (8::bigint) + (0::bigint)
+      WHERE first IS NOT NULL ORDER BY first desc LIMIT (8::integer) + (0::bigint) + 1
     ), farthest AS MATERIALIZED (
-      SELECT coalesce((SELECT first FROM candidates OFFSET greatest((8::bigint) + (0::bigint) - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
+      SELECT coalesce((SELECT first FROM candidates OFFSET greatest((8::integer) + (0::bigint) + 1 - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
     ), whole AS MATERIALIZED (
     SELECT (SELECT coalesce(sum(
 CASE WHEN (null::text) IS NULL THEN deposits + withdrawals + claims
@@ -193,33 +197,35 @@ CASE WHEN (null::text) IS NULL THEN deposits + withdrawals + claims
 (SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($4::text)
   AND CASE WHEN (null::text) IS NULL THEN type IN ('DEPOSIT','WITHDRAWAL','YIELD_CLAIM') ELSE type = (null::text) END) AS total
   )
-  SELECT whole.total::int, list.data, list.last
+  SELECT whole.total::int, list.data, list.next
   FROM whole,
-(SELECT coalesce(json_agg(json_build_object(
+(SELECT
+coalesce(json_agg(json_build_object(
 'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
 'blockNumber', t.block_number, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
- FROM (
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= (8::integer)), '[]')::text AS data,
+CASE WHEN count(*) > (8::integer) THEN (array_agg(page.id ORDER BY n))[(8::integer)] END AS next
+ FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT DISTINCT id FROM (
       (
   SELECT id FROM ((
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND owner_id = ($3::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND owner_id = ($3::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND owner_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND account = ($4::text) AND NOT by_owner AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND account = ($4::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND account = ($4::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint))) merged
-  ORDER BY id desc LIMIT (8::bigint) + (0::bigint))
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND owner_id = ($3::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND owner_id = ($3::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND owner_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE owner_id = ($3::uuid) AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'DEPOSIT') AND account = ($4::text) AND NOT by_owner AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'WITHDRAWAL') AND account = ($4::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE ((null::text) IS NULL OR (null::text) = 'YIELD_CLAIM') AND account = ($4::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE account = ($4::text) AND NOT by_owner AND ((null::text) IS NULL OR type = (null::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1)) merged
+  ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1)
       UNION ALL
       SELECT t.id FROM candidates c CROSS JOIN LATERAL ((
-  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::bigint) + (0::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::bigint) + (0::bigint))) t
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT (8::integer) + (0::bigint) + 1)) t
     ) found WHERE (SELECT total > (0::bigint) FROM whole)
-    ORDER BY id DESC LIMIT (8::bigint) OFFSET (0::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list) transactions
+    ORDER BY id DESC LIMIT (8::integer) + 1 OFFSET (0::bigint)) ordered) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list) transactions
   CROSS JOIN (
   SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = ($4::text)) AS total,
     coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'tickets', least(t.tickets, 9007199254740991), 'ticketsExact', t.tickets::text,
@@ -244,13 +250,20 @@ CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'a
   ) t JOIN lottery_draws d ON d.contract = t.contract AND d.draw_id = t.draw_id
   LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true) entries
   CROSS JOIN (
-  SELECT (SELECT winners::int FROM lottery_totals) AS total,
-    coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
+  SELECT CASE WHEN (null::text) IS NULL THEN (SELECT winners::int FROM lottery_totals) END AS total,
+
+coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
 'prize', d.prize::text, 'tickets', least(d.winner_tickets, 9007199254740991), 'ticketsExact', d.winner_tickets::text, 'totalTickets', least(d.total_tickets, 9007199254740991), 'totalTicketsExact', d.total_tickets::text,
-'drawnAt', iso(d.drawn_at))), '[]')::text AS data, (array_agg(floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract))[count(*)] AS last
+'drawnAt', iso(d.drawn_at)) ORDER BY n) FILTER (WHERE n <= (3::integer)), '[]')::text AS data,
+CASE WHEN count(*) > (3::integer) THEN (array_agg(floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract ORDER BY n))[(3::integer)] END AS next
   FROM (
-    SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
-    ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT (3::bigint) OFFSET (0::bigint)
+    SELECT *, row_number() OVER () AS n FROM (
+      SELECT * FROM lottery_draws
+      WHERE status = 'COMPLETED'
+        AND (drawn_at, draw_id, contract)
+          < (coalesce(to_timestamp((null::float8) / 1000), 'infinity'), coalesce((null::bigint), 0), coalesce((null::text), ''))
+      ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT (3::integer) + 1 OFFSET (0::bigint)
+    ) found
   ) d) winners
   LEFT JOIN (
   SELECT json_build_object('drawId', d.draw_id, 'contract', d.contract, 'prizePool', d.prize_pool::text,

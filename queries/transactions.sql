@@ -1,7 +1,7 @@
 -- Named statements of transactions. Written by `npm run generate`.
 
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
--- $1 type text, $2 caller text, $3 pool uuid, $4 limit bigint, $5 offset bigint
+-- $1 type text, $2 caller text, $3 pool uuid, $4 limit integer, $5 offset bigint
 PREPARE list_pool_transactions AS
   SELECT
     CASE WHEN m."seesAll" THEN
@@ -9,7 +9,7 @@ CASE WHEN ($1::text) IS NULL THEN p.deposit_count + p.withdrawal_count + p.claim
   WHEN ($1::text) = 'DEPOSIT' THEN p.deposit_count WHEN ($1::text) = 'WITHDRAWAL' THEN p.withdrawal_count
   WHEN ($1::text) = 'YIELD_CLAIM' THEN p.claim_count END
       ELSE (SELECT count(*)::int FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND (($1::text) IS NULL OR type = ($1::text))) END AS total,
-    list.data, list.last
+    list.data, list.next
   FROM
 pools p CROSS JOIN LATERAL (SELECT (
 EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($2::text))
@@ -17,39 +17,43 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
   WHERE o.pool_id = p.id AND o.address = ($2::text))) AS "seesAll" OFFSET 0) m
 LEFT JOIN LATERAL (
   SELECT * FROM
-(SELECT coalesce(json_agg(json_build_object(
+(SELECT
+coalesce(json_agg(json_build_object(
 'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
 'blockNumber', t.block_number, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
- FROM (SELECT id FROM (
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::integer)] END AS next
+ FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM (
   SELECT id FROM ((
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND pool_id = ($3::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND pool_id = ($3::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND pool_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE pool_id = ($3::uuid) AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint))) merged
-  ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m."seesAll"
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND pool_id = ($3::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND pool_id = ($3::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND pool_id = ($3::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE pool_id = ($3::uuid) AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1)) merged
+  ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) found OFFSET ($5::bigint)) ordered) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) whole WHERE m."seesAll"
   UNION ALL
   SELECT * FROM
-(SELECT coalesce(json_agg(json_build_object(
+(SELECT
+coalesce(json_agg(json_build_object(
 'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
 'blockNumber', t.block_number, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
- FROM (SELECT id FROM (
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::integer)] END AS next
+ FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM (
   SELECT id FROM ((
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint))) merged
-  ORDER BY id desc LIMIT ($4::bigint) + ($5::bigint)) found OFFSET ($5::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE)
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1)) merged
+  ORDER BY id desc LIMIT ($4::integer) + ($5::bigint) + 1) found OFFSET ($5::bigint)) ordered) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) own WHERE NOT m."seesAll" AND EXISTS (SELECT FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (pool_id = ($3::uuid)) IS TRUE)
 ) list ON true
 WHERE p.id = ($3::uuid);
 
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
--- $1 type text, $2 caller text, $3 limit bigint, $4 offset bigint, $5 user uuid
+-- $1 type text, $2 caller text, $3 limit integer, $4 offset bigint, $5 user uuid
 PREPARE list_transactions AS
   WITH
 memberships AS MATERIALIZED (
@@ -71,11 +75,11 @@ CASE WHEN ($1::text) IS NULL THEN p.deposit_count + p.withdrawal_count + p.claim
   AS k(type, status)
 WHERE (SELECT EXISTS (SELECT FROM pool_members WHERE indexed AND role = 'MEMBER' AND address = ($2::text)))) k CROSS JOIN LATERAL (
     SELECT pool_id, first_id, last_id FROM member_streams
-    WHERE address = ($2::text) AND type = k.type AND status = k.status AND last_id > '00000000000000000000000000000000'::uuid AND last_id < 'ffffffffffffffffffffffffffffffff'::uuid ORDER BY last_id DESC LIMIT ($3::bigint) + ($4::bigint)) s
+    WHERE address = ($2::text) AND type = k.type AND status = k.status AND last_id > '00000000000000000000000000000000'::uuid AND last_id < 'ffffffffffffffffffffffffffffffff'::uuid ORDER BY last_id DESC LIMIT ($3::integer) + ($4::bigint) + 1) s
   WHERE (($1::text) IS NULL OR k.type = ($1::text)) AND (NULL::text IS NULL OR k.status = NULL::text)) streams
-      WHERE first IS NOT NULL ORDER BY first desc LIMIT ($3::bigint) + ($4::bigint)
+      WHERE first IS NOT NULL ORDER BY first desc LIMIT ($3::integer) + ($4::bigint) + 1
     ), farthest AS MATERIALIZED (
-      SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($3::bigint) + ($4::bigint) - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
+      SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($3::integer) + ($4::bigint) + 1 - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
     ), whole AS MATERIALIZED (
     SELECT (SELECT coalesce(sum(
 CASE WHEN ($1::text) IS NULL THEN deposits + withdrawals + claims
@@ -85,33 +89,35 @@ CASE WHEN ($1::text) IS NULL THEN deposits + withdrawals + claims
 (SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($2::text)
   AND CASE WHEN ($1::text) IS NULL THEN type IN ('DEPOSIT','WITHDRAWAL','YIELD_CLAIM') ELSE type = ($1::text) END) AS total
   )
-  SELECT whole.total::int, list.data, list.last
+  SELECT whole.total::int, list.data, list.next
   FROM whole,
-(SELECT coalesce(json_agg(json_build_object(
+(SELECT
+coalesce(json_agg(json_build_object(
 'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
 'blockNumber', t.block_number, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
- FROM (
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($3::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($3::integer) THEN (array_agg(page.id ORDER BY n))[($3::integer)] END AS next
+ FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT DISTINCT id FROM (
       (
   SELECT id FROM ((
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND owner_id = ($5::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND owner_id = ($5::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND owner_id = ($5::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE owner_id = ($5::uuid) AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND account = ($2::text) AND NOT by_owner AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND account = ($2::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND account = ($2::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint))) merged
-  ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint))
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND owner_id = ($5::uuid) AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND owner_id = ($5::uuid) AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND owner_id = ($5::uuid) AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE owner_id = ($5::uuid) AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'DEPOSIT') AND account = ($2::text) AND NOT by_owner AND type = 'DEPOSIT' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'WITHDRAWAL') AND account = ($2::text) AND NOT by_owner AND type = 'WITHDRAWAL' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE (($1::text) IS NULL OR ($1::text) = 'YIELD_CLAIM') AND account = ($2::text) AND NOT by_owner AND type = 'YIELD_CLAIM' AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE account = ($2::text) AND NOT by_owner AND (($1::text) IS NULL OR type = ($1::text)) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1)) merged
+  ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1)
       UNION ALL
       SELECT t.id FROM candidates c CROSS JOIN LATERAL ((
-  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (
-  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::bigint) + ($4::bigint))) t
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND (NULL::text IS NULL OR NULL::text = 'CONFIRMED') AND (NULL::text IS NULL OR status = NULL::text) ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1) UNION ALL (
+  SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM farthest) AND id > '00000000000000000000000000000000'::uuid AND id < 'ffffffffffffffffffffffffffffffff'::uuid AND NULL::text IN ('PENDING', 'EXPIRED') AND status = NULL::text AND status IN ('PENDING', 'EXPIRED') ORDER BY id desc LIMIT ($3::integer) + ($4::bigint) + 1)) t
     ) found WHERE (SELECT total > ($4::bigint) FROM whole)
-    ORDER BY id DESC LIMIT ($3::bigint) OFFSET ($4::bigint)) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list;
+    ORDER BY id DESC LIMIT ($3::integer) + 1 OFFSET ($4::bigint)) ordered) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true) list;
 
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 limit integer, $3 type text, $4 pool uuid, $5 above uuid, $6 below uuid, $7 status text

@@ -89,13 +89,13 @@ function serveRead(reads: Run, { path, statements: [statement], values, list }: 
     const { page, limit } = request.query as Page;
     const [id] = Object.values(request.params as Record<string, string>);
     const asked = { user, caller, id, limit, offset: (page - 1) * limit };
-    const { data, total, last } = await row(reads, statement, values(asked));
+    const { data, total, next } = await row(reads, statement, values(asked));
     if (!list) return get(reply, `{"success":true,"data":${data}}`);
     const pages = Math.ceil(total / limit);
-    const next = last == null || page >= pages ? null : `"${list.cursor!.encode(last)}"`;
+    const cursor = next == null ? null : `"${list.cursor!.encode(next)}"`;
     return get(
       reply,
-      `{"success":true,"data":${data},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}${list.cursor ? `,"next":${next}` : ''}}`,
+      `{"success":true,"data":${data},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}${list.cursor ? `,"next":${cursor}` : ''}}`,
     );
   });
 }

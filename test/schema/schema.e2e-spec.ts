@@ -24,7 +24,7 @@ import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sq
 import * as events from '#extensions/events/events.sql';
 import { LANES } from '#extensions/webhooks/slots';
 import { READERS_OF_POOLS } from '#extensions/events/readers.sql';
-import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
+import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '#features/lottery/lottery.sql';
 import { DRAW_OF_CALL, DRAW_TO_CALL, POOL_TO_PAY } from '#extensions/payments/calls.sql';
 import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#extensions/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#extensions/payments/stray-deposits.controller';
@@ -54,6 +54,8 @@ import {
 } from '../support/database';
 import { namedStatements } from '../../scripts/generated/queries';
 import { type PlanNode, pagesOf, planOf as explain } from '../support/plans';
+
+const newest = { drawnAtMs: null, drawId: null, contract: null };
 
 const OUTCOMES: Record<EventOutcome, true> = {
   WAITING: true,
@@ -462,15 +464,15 @@ describe('a hot statement reads few rows, by index', () => {
     run(USER_ANALYTICS, { user }),
     run(USER_ANALYTICS, { user: `md5('user${OWNER}')::uuid` }),
     run(CURRENT_DRAW, {}),
-    run(LIST_WINNERS, { limit: 10, offset: 0 }),
+    run(LIST_WINNERS, { limit: 10, offset: 0, ...newest }),
     run(LIST_TICKETS, { caller, limit: 20, offset: 0 }),
     run(POOL_POSITION, { pool, caller }),
     run(LIST_POSITIONS, { caller, limit: 20, offset: 0 }),
     run(CHAIN_STATE, {}),
     run(SCHEMA, {}),
-    run(pools.LIST_POOLS, { caller, ...page }),
-    run(pools.LIST_POOLS, { caller, ...page, type: 'lottery' }),
-    run(pools.LIST_POOLS, { caller: address(OWNER), ...page, type: 'rotating' }),
+    run(pools.LIST_POOLS, { caller, ...page, after: null }),
+    run(pools.LIST_POOLS, { caller, ...page, type: 'lottery', after: null }),
+    run(pools.LIST_POOLS, { caller: address(OWNER), ...page, type: 'rotating', after: null }),
     run(pools.POOL_DETAIL, { pool, caller }),
     run(pools.POOL_YIELD, { pool, caller }),
     run(pools.CREATE_POOLS, newPools),
@@ -518,16 +520,17 @@ describe('a hot statement reads few rows, by index', () => {
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, caller: heavyOwner.caller, ...page }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, caller, ...page }),
-    run(LIST_WINNERS_AFTER, {
+    run(LIST_WINNERS, {
       limit: 10,
+      offset: 0,
       drawnAtMs: Date.now() - 25_000_000,
       drawId: 7,
       contract: address(0),
     }),
-    run(pools.LIST_POOLS_AFTER, { caller, type: null, limit: 20, after: last }),
-    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: null, limit: 10, after: middle }),
-    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: 'lottery', limit: 10, after: middle }),
-    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: 'rotating', limit: 10, after: last }),
+    run(pools.LIST_POOLS, { caller, type: null, limit: 20, offset: 0, after: last }),
+    run(pools.LIST_POOLS, { caller: address(OWNER), type: null, limit: 10, offset: 0, after: middle }),
+    run(pools.LIST_POOLS, { caller: address(OWNER), type: 'lottery', limit: 10, offset: 0, after: middle }),
+    run(pools.LIST_POOLS, { caller: address(OWNER), type: 'rotating', limit: 10, offset: 0, after: last }),
     ...WALKS.flatMap((each) =>
       [me, heavyOwner, payer].flatMap((who) => [
         run(transactions.TRANSACTIONS_AFTER.asc, { ...who, ...each }),
@@ -652,7 +655,12 @@ describe('a hot statement reads few rows, by index', () => {
               (who) => run(transactions.TRANSACTIONS_AFTER[order], { ...who, ...query }),
             ])
           : query.type === 'lottery'
-            ? [['list_pools', ({ caller: who }) => run(pools.LIST_POOLS, { caller: who, ...query })]]
+            ? [
+                [
+                  'list_pools',
+                  ({ caller: who }) => run(pools.LIST_POOLS, { caller: who, ...query, after: null }),
+                ],
+              ]
             : [
                 [
                   'list_transactions',
@@ -685,11 +693,11 @@ describe('a hot statement reads few rows, by index', () => {
           run(USER_ANALYTICS, { user: of }),
           run(CURRENT_DRAW, {}),
         ],
-        run(pools.LIST_POOLS, { caller: by, ...limits, limit: 50 }),
+        run(pools.LIST_POOLS, { caller: by, ...limits, limit: 50, after: null }),
         run(LIST_POSITIONS, { caller: by, limit: 100, offset: 0 }),
         run(transactions.LIST_TRANSACTIONS, { ...who, ...limits, limit: 8 }),
         run(LIST_TICKETS, { caller: by, limit: 5, offset: 0 }),
-        run(LIST_WINNERS, { limit: 3, offset: 0 }),
+        run(LIST_WINNERS, { limit: 3, offset: 0, ...newest }),
         run(events.OPEN_STREAM, { ...cursor, most: 0 }),
       ];
       const rows = (plan: PlanNode[]): number =>

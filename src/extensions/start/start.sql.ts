@@ -14,11 +14,11 @@ export type StartList = keyof typeof LIMITS;
 const page = (list: StartList): { limit: number; offset: number } => ({ limit: LIMITS[list], offset: 0 });
 
 const LISTS: Record<StartList, string> = {
-  pools: partOf(LIST_POOLS, { ...page('pools'), type: null }),
+  pools: partOf(LIST_POOLS, { ...page('pools'), type: null, after: null }),
   positions: partOf(LIST_POSITIONS, page('positions')),
   transactions: partOf(LIST_TRANSACTIONS, { ...page('transactions'), type: null }),
   entries: partOf(LIST_TICKETS, page('entries')),
-  winners: partOf(LIST_WINNERS, page('winners')),
+  winners: partOf(LIST_WINNERS, { ...page('winners'), drawnAtMs: null, drawId: null, contract: null }),
 };
 export const LIST_NAMES = Object.keys(LISTS) as StartList[];
 

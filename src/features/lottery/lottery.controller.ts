@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { JsonText } from '#platform/answers/json-text';
-import { type CursorPage, type Page, PageQuery } from '#platform/answers/pagination';
+import { type Page, PageQuery } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
@@ -32,7 +32,7 @@ export class LotteryController {
     list: 'cursors',
     errors: [400, 401],
   })
-  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
+  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner>> {
     return this.lottery.winners(query);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { JsonText } from '#platform/answers/json-text';
-import { CursorPage, Page, type PageQuery, pageWithCursor } from '#platform/answers/pagination';
+import { Page, type PageQuery, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { namedError } from '#platform/errors/errors';
 import {
@@ -10,7 +10,7 @@ import {
   WINNER_CURSOR,
   type Winner,
 } from './lottery.dto';
-import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from './lottery.sql';
+import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from './lottery.sql';
 
 @Injectable()
 export class LotteryService {
@@ -22,15 +22,12 @@ export class LotteryService {
     return new JsonText(row.data);
   }
 
-  async winners(query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
+  async winners(query: ListWinnersQuery): Promise<Page<Winner>> {
     const { page = 1, limit, after } = query;
-    if (after === undefined) {
-      const row = await this.database.read(LIST_WINNERS, { limit, offset: (page - 1) * limit });
-      return pageWithCursor(row!, query, WINNER_CURSOR);
-    }
-    const [drawnAtMs, drawId, contract] = WINNER_CURSOR.decode(after)!.split(' ');
-    const values = { limit, drawnAtMs: Number(drawnAtMs), drawId: Number(drawId), contract };
-    return new CursorPage((await this.database.read(LIST_WINNERS_AFTER, values))!, WINNER_CURSOR);
+    const place = WINNER_CURSOR.decode(after)?.split(' ') ?? [];
+    const [drawnAtMs = null, drawId = null] = place.map(Number);
+    const values = { limit, offset: (page - 1) * limit, drawnAtMs, drawId, contract: place[2] ?? null };
+    return pageWithCursor((await this.database.read(LIST_WINNERS, values))!, query, WINNER_CURSOR);
   }
 
   async tickets(caller: string, query: PageQuery): Promise<Page<DrawEntry>> {

@@ -50,37 +50,23 @@ const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, '
 /** What WINNER_CURSOR encodes: a place in the list of winners. */
 const WINNER_PLACE = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
 
-/** Winners of all contracts, newest first. `last` is the place of the last one. */
+/** Winners of all contracts, newest first. The last three parameters are a position of WINNER_CURSOR, or null. */
 export const LIST_WINNERS = statement<
-  { limit: number; offset: number },
-  { total: number; data: string; last: string | null }
->(
-  'list_winners',
-  { limit: 'bigint', offset: 'bigint' },
-  `
-    SELECT (SELECT winners::int FROM lottery_totals) AS total,
-      coalesce(json_agg(${WINNER}), '[]')::text AS data, (array_agg(${WINNER_PLACE}))[count(*)] AS last
-    FROM (
-      SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
-      ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
-    ) d`,
-  { onStandby: true },
-);
-
-export const LIST_WINNERS_AFTER = statement<
-  { limit: number; drawnAtMs: number; drawId: number; contract: string },
+  { limit: number; offset: number; drawnAtMs: number | null; drawId: number | null; contract: string | null },
   CursorPageRow
 >(
-  'list_winners_after',
-  { limit: 'integer', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
+  'list_winners',
+  { limit: 'integer', offset: 'bigint', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
   `
-    SELECT ${cursorPage(WINNER, WINNER_PLACE)}
+    SELECT CASE WHEN :contract IS NULL THEN (SELECT winners::int FROM lottery_totals) END AS total,
+      ${cursorPage(WINNER, WINNER_PLACE)}
     FROM (
       SELECT *, row_number() OVER () AS n FROM (
         SELECT * FROM lottery_draws
         WHERE status = 'COMPLETED'
-          AND (drawn_at, draw_id, contract) < (to_timestamp(:drawnAtMs / 1000), :drawId, :contract)
-        ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit + 1
+          AND (drawn_at, draw_id, contract)
+            < (coalesce(to_timestamp(:drawnAtMs / 1000), 'infinity'), coalesce(:drawId, 0), coalesce(:contract, ''))
+        ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit + 1 OFFSET :offset
       ) found
     ) d`,
   { onStandby: true },

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiHeader } from '@nestjs/swagger';
 import type { JsonText } from '#platform/answers/json-text';
-import type { CursorPage, Page } from '#platform/answers/pagination';
+import type { Page } from '#platform/answers/pagination';
 import { validationFailed } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
@@ -32,10 +32,7 @@ export class PoolsController {
     list: 'cursors',
     errors: [400, 401],
   })
-  list(
-    @CurrentUser() user: AuthenticatedUser,
-    @Query() query: ListPoolsQuery,
-  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
+  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
     return this.pools.list(user, query);
   }
 

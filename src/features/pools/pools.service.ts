@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { canonicalAmount } from '#values/rules';
 import type { PoolType } from '#values/types';
 import { JsonText } from '#platform/answers/json-text';
-import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
+import { type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import {
   type ApiError,
@@ -40,7 +40,6 @@ import {
   FIRST_ANSWER,
   LEAVE_POOL,
   LIST_POOLS,
-  LIST_POOLS_AFTER,
   type NewPools,
   POOL_DETAIL,
   POOL_YIELD,
@@ -66,17 +65,16 @@ export class PoolsService {
     @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
   ) {}
 
-  async list(
-    { address: caller }: AuthenticatedUser,
-    query: ListPoolsQuery,
-  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
+  async list({ address: caller }: AuthenticatedUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
     const { page = 1, limit, type = null, after } = query;
-    if (after === undefined) {
-      const values = { caller, type, limit, offset: (page - 1) * limit };
-      return pageWithCursor((await this.database.read(LIST_POOLS, values))!, query, POOL_CURSOR);
-    }
-    const values = { caller, type, limit, after: POOL_CURSOR.decode(after)! };
-    return new CursorPage((await this.database.read(LIST_POOLS_AFTER, values))!, POOL_CURSOR);
+    const values = {
+      caller,
+      type,
+      limit,
+      offset: (page - 1) * limit,
+      after: POOL_CURSOR.decode(after) ?? null,
+    };
+    return pageWithCursor((await this.database.read(LIST_POOLS, values))!, query, POOL_CURSOR);
   }
 
   detail(caller: AuthenticatedUser, id: string): Promise<JsonText<PoolDetail>> {

@@ -46,6 +46,9 @@ interface ListParameters {
   /** null: all types. */
   type: PoolType | null;
   limit: number;
+  offset: number;
+  /** The pool behind which the page begins; null for a numbered page. */
+  after: string | null;
 }
 
 /** The caller's memberships that are looked up: few, however many pools others make the caller a member of. */
@@ -74,38 +77,22 @@ const TOTAL = `
   + ${indexedCount(POOL_TYPES)}`;
 
 /** Ids of the caller's pools, newest first. Reads no branch further than needed. */
-const newestPools = (after: string, limit: string): string => `
+const NEWEST_POOLS = `
   SELECT pool_id FROM (${[OF_ANY_TYPE, ...OF_TYPE]
-    .map((pools) => `(SELECT pool_id FROM ${pools} ${after} ORDER BY pool_id DESC LIMIT ${limit})`)
+    .map(
+      (pools) => `(SELECT pool_id FROM ${pools} AND pool_id < coalesce(:after, '${'f'.repeat(32)}')
+      ORDER BY pool_id DESC LIMIT :limit + :offset + 1)`,
+    )
     .join(' UNION ALL ')}) merged
-  ORDER BY pool_id DESC`;
+  ORDER BY pool_id DESC LIMIT :limit + 1 OFFSET :offset`;
 
-/** Newest first. `last` is the id of the last one. */
-export const LIST_POOLS = statement<
-  ListParameters & { offset: number },
-  { total: number; data: string; last: string | null }
->(
+/** Newest first. */
+export const LIST_POOLS = statement<ListParameters, CursorPageRow>(
   'list_pools',
-  { caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { caller: 'text', type: 'text', limit: 'integer', offset: 'bigint', after: 'uuid' },
   `
-    SELECT
-      (${TOTAL})::int AS total,
-      coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
-    FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
-    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true ${shareYield('p.id')}`,
-  { onStandby: true, chargedTo: 'caller' },
-);
-
-/** Like LIST_POOLS, but after the pool `after`. */
-export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, CursorPageRow>(
-  'list_pools_after',
-  { caller: 'text', type: 'text', limit: 'integer', after: 'uuid' },
-  `
-    SELECT ${cursorPage(POOL_ITEM, 'page.pool_id')}
-    FROM (
-      SELECT pool_id, row_number() OVER () AS n
-      FROM (${newestPools('AND pool_id < :after', ':limit + 1')} LIMIT :limit + 1) found
-    ) page
+    SELECT CASE WHEN :after IS NULL THEN (${TOTAL})::int END AS total, ${cursorPage(POOL_ITEM, 'page.pool_id')}
+    FROM (SELECT pool_id, row_number() OVER () AS n FROM (${NEWEST_POOLS}) found) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true ${shareYield('p.id')}`,
   { onStandby: true, chargedTo: 'caller' },
 );

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { TX_HASH, parseTime } from '#values/rules';
 import { JsonText } from '#platform/answers/json-text';
-import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
+import { type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
@@ -33,7 +33,7 @@ export class TransactionsService {
   async list(
     { userId: user, address: caller }: AuthenticatedUser,
     query: ListTransactionsQuery,
-  ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
+  ): Promise<Page<TransactionItem>> {
     const { page = 1, limit, type = null, status = null, order = 'desc', poolId } = query;
     const pool = poolId === undefined ? undefined : knownForm(poolId);
     if (BY_CURSOR.some((name) => query[name] !== undefined)) {
@@ -42,7 +42,7 @@ export class TransactionsService {
         pool === undefined
           ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
           : await this.database.read(POOL_TRANSACTIONS_AFTER[order], { ...values, pool });
-      return new CursorPage(readable(row), TRANSACTION_CURSOR);
+      return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
     }
     const values = { caller, type, limit, offset: (page - 1) * limit };
     const row =

@@ -38,7 +38,7 @@ const NUMBERED: Slice = {
   order: 'desc',
   above: uuidOf('0'),
   below: uuidOf('f'),
-  rows: ':limit + :offset',
+  rows: ':limit + :offset + 1',
   status: 'NULL::text',
 };
 const byCursor = (order: Order): Slice => ({
@@ -170,13 +170,6 @@ const all = (slice: Slice): { ctes: string; ids: string } => {
   };
 };
 
-/** `last` is the id of the last item. */
-interface ListRow {
-  total: number;
-  data: string;
-  last: string | null;
-}
-
 /** `type` null: all types. */
 interface ListParameters {
   caller: string;
@@ -185,23 +178,23 @@ interface ListParameters {
   offset: number;
 }
 
-/** For FROM: the rows with these ids as JSON, and the last of these ids. */
-const items = (ids: string): string => `
-  (SELECT coalesce(json_agg(${ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
-   FROM (${ids}) page ${JOIN_ROWS})`;
+/** For FROM: a page of the rows with these ids, which are already in order. */
+const page = (ids: string): string => `
+  (SELECT ${cursorPage(ITEM, 'page.id')}
+   FROM (SELECT id, row_number() OVER () AS n FROM (${ids}) ordered) page ${JOIN_ROWS})`;
 
 const NUMBERED_ALL = all(NUMBERED);
-export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
+export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, CursorPageRow>(
   'list_transactions',
-  { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { user: 'uuid', caller: 'text', type: 'text', limit: 'integer', offset: 'bigint' },
   `
     WITH ${NUMBERED_ALL.ctes}, whole AS MATERIALIZED (
       SELECT (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :caller)
         + (SELECT coalesce(sum(count), 0) FROM memberships) + ${indexedCount(TRANSACTION_TYPES)} AS total
     )
-    SELECT whole.total::int, list.data, list.last
-    FROM whole, ${items(`${NUMBERED_ALL.ids} WHERE (SELECT total > :offset FROM whole)
-      ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
+    SELECT whole.total::int, list.data, list.next
+    FROM whole, ${page(`${NUMBERED_ALL.ids} WHERE (SELECT total > :offset FROM whole)
+      ORDER BY id DESC LIMIT :limit + 1 OFFSET :offset`)} list`,
   READ,
 );
 
@@ -221,18 +214,18 @@ const asReader = (whole: string, outside: string): string => `
 /** Transactions of one pool; outsiders see only their own. */
 export const LIST_POOL_TRANSACTIONS = statement<
   ListParameters & { pool: string },
-  ReadableRow & Omit<ListRow, 'data'>
+  ReadableRow & Omit<CursorPageRow, 'data'>
 >(
   'list_pool_transactions',
-  { pool: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { pool: 'uuid', caller: 'text', type: 'text', limit: 'integer', offset: 'bigint' },
   `
     SELECT
       CASE WHEN m."seesAll" THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
         ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND (:type IS NULL OR type = :type)) END AS total,
-      list.data, list.last
+      list.data, list.next
     FROM ${asReader(
-      items(`SELECT id FROM (${merged(NUMBERED, ['pool_id = :pool'])}) found OFFSET :offset`),
-      items(`SELECT id FROM (${merged(NUMBERED, [OUTSIDE])}) found OFFSET :offset`),
+      page(`SELECT id FROM (${merged(NUMBERED, ['pool_id = :pool'])}) found OFFSET :offset`),
+      page(`SELECT id FROM (${merged(NUMBERED, [OUTSIDE])}) found OFFSET :offset`),
     )}`,
   READ,
 );
@@ -257,11 +250,6 @@ const CURSOR_TYPES = {
   limit: 'integer',
 } as const;
 
-/** For FROM: a page of the rows with these ids, which are already in order. */
-const page = (ids: string): string => `
-  (SELECT ${cursorPage(ITEM, 'page.id')}
-   FROM (SELECT id, row_number() OVER () AS n FROM (${ids}) ordered) page ${JOIN_ROWS})`;
-
 /** By cursor, in either order. Nothing is counted or skipped, so every page costs the same. */
 const transactionsAfter = (order: Order) => {
   const { ctes, ids } = all(byCursor(order));
@@ -277,7 +265,7 @@ export const TRANSACTIONS_AFTER = { asc: transactionsAfter('asc'), desc: transac
 /** Of one pool; outsiders see only their own. */
 const poolTransactionsAfter = (order: Order) => {
   const of = (where: string): string => page(merged(byCursor(order), [where]));
-  return statement<CursorParameters & { pool: string }, ReadableRow & Pick<CursorPageRow, 'next'>>(
+  return statement<CursorParameters & { pool: string }, ReadableRow & Omit<CursorPageRow, 'data'>>(
     `pool_transactions_${order}`,
     { ...CURSOR_TYPES, pool: 'uuid' },
     `SELECT list.data, list.next FROM ${asReader(of('pool_id = :pool'), of(OUTSIDE))}`,

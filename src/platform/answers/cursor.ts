@@ -35,15 +35,16 @@ export class CursorCodec {
 }
 
 /**
- * Columns of a SELECT from the `limit + 1` rows after a cursor, numbered `n` from 1. `data`: the first `limit` rows
- * as JSON text. `next`: the position of the last of them if there are more.
+ * Columns of a SELECT from the `limit + 1` rows of a page and behind it, numbered `n` from 1. `data`: the first `limit`
+ * rows as JSON text. `next`: the position of the last of them if there are more.
  */
 export const cursorPage = (json: string, position: string): string => `
   coalesce(json_agg(${json} ORDER BY n) FILTER (WHERE n <= :limit), '[]')::text AS data,
   CASE WHEN count(*) > :limit THEN (array_agg(${position} ORDER BY n))[:limit] END AS next`;
 
-/** What a statement with these columns returns. */
+/** What a statement with these columns returns. `total` is of numbered pages: those at a cursor count nothing. */
 export interface CursorPageRow {
+  total?: number | null;
   data: string;
   next: string | null;
 }

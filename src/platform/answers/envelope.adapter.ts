@@ -19,13 +19,13 @@ import {
 } from '#platform/foreign/nest-internals';
 import { handlersOf } from '#platform/http/route-targets';
 import { JsonText } from './json-text';
-import { CursorPage, Page, TopLevelCopy } from './pagination';
+import { Page, TopLevelCopy } from './pagination';
 import { sendText } from './send-text';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Fields beside the items of a page. */
-export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
+export type PagePosition = Pick<Page, 'pagination' | 'next'>;
 
 /** How to wrap a payload, where it differs from `success` and `data`. */
 export interface EnvelopeOptions {
@@ -139,7 +139,7 @@ const hasTopLevelCopy = ({ envelope: options }: FastifyReply, payload: unknown):
 
 /** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {
-  if (payload instanceof JsonText || payload instanceof Page || payload instanceof CursorPage) return false;
+  if (payload instanceof JsonText || payload instanceof Page) return false;
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown };
   return (
     payload instanceof StreamableFile ||
@@ -161,7 +161,7 @@ function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
 /** The body of a successful answer as JSON text. */
 export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
   if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
-  if (payload instanceof Page || payload instanceof CursorPage) return list(payload.items.text, payload);
+  if (payload instanceof Page) return list(payload.items.text, payload);
   if (payload instanceof TopLevelCopy) return withTopLevelCopy(payload.payload as object);
   // An interceptor has changed the payload.
   if (options?.page && Array.isArray(payload)) return list(JSON.stringify(payload), options.page);
@@ -190,7 +190,7 @@ class PlainData implements NestInterceptor {
 
 function plain(payload: unknown, reply: FastifyReply): unknown {
   if (payload instanceof JsonText) return payload.toJSON();
-  if (payload instanceof Page || payload instanceof CursorPage) {
+  if (payload instanceof Page) {
     const { pagination, next } = payload;
     reply.envelope = { ...reply.envelope, page: { pagination, next } };
     return payload.items.toJSON();

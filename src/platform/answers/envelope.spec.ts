@@ -1,7 +1,7 @@
 import { CursorCodec } from './cursor';
 import { envelope } from './envelope.adapter';
 import { JsonText } from './json-text';
-import { CursorPage, Page, TopLevelCopy, pageWithCursor } from './pagination';
+import { Page, TopLevelCopy, pageWithCursor } from './pagination';
 
 const sent = (payload: unknown): unknown => JSON.parse(envelope(payload));
 
@@ -50,19 +50,15 @@ describe('envelope', () => {
     expect(sent(new Page(items, 2, query))).toEqual({ ...list, pagination });
     expect(sent(new Page(items, 2, query, next))).toEqual({ ...list, pagination, next });
     expect(sent(new Page(items, 2, query, null))).toEqual({ ...list, pagination, next: null });
-    expect(sent(new CursorPage({ data: '[1]', next: '1' }, numbers))).toEqual({ ...list, next });
-    expect(sent(new CursorPage({ data: '[1]', next: null }, numbers))).toEqual({ ...list, next: null });
-  });
-
-  it('counts a page as the last one when its items reach the total', () => {
-    const numbers = new CursorCodec('numbers', /^\d$/);
-    const nextOf = (total: number, page: number | undefined, last: string | null): unknown =>
-      pageWithCursor({ data: '[]', total, last }, { page, limit: 10 }, numbers).next;
-    expect(nextOf(11, undefined, '1')).toBe(numbers.encode('1'));
-    expect(nextOf(11, 1, '1')).toBe(numbers.encode('1'));
-    expect(nextOf(10, 1, '1')).toBeNull();
-    expect(nextOf(11, 2, '1')).toBeNull();
-    expect(nextOf(11, 3, null)).toBeNull();
-    expect(nextOf(0, 1, null)).toBeNull();
+    expect(sent(pageWithCursor({ data: '[1]', next: '1' }, query, numbers))).toEqual({ ...list, next });
+    expect(sent(pageWithCursor({ data: '[1]', next: null }, query, numbers))).toEqual({
+      ...list,
+      next: null,
+    });
+    expect(sent(pageWithCursor({ data: '[1]', total: 2, next: '1' }, query, numbers))).toEqual({
+      ...list,
+      pagination,
+      next,
+    });
   });
 });

@@ -78,16 +78,19 @@ export class Pagination {
 
 /** One page of a list of T: the items as JSON text, and the pagination. */
 export class Page<T = unknown> {
-  readonly pagination: Pagination;
+  readonly pagination?: Pagination;
 
-  /** @param next cursor of the next page, null on the last page; undefined for lists without cursors */
+  /**
+   * @param total null for a page that begins at a cursor: the items of the whole list are not counted
+   * @param next cursor of the next page, null on the last page; undefined for lists without cursors
+   */
   constructor(
     readonly items: JsonText<T[]>,
-    total: number,
+    total: number | null,
     { page = 1, limit }: { page?: number; limit: number },
     readonly next?: string | null,
   ) {
-    this.pagination = { page, limit, total, pages: Math.ceil(total / limit) };
+    if (total !== null) this.pagination = { page, limit, total, pages: Math.ceil(total / limit) };
   }
 }
 
@@ -95,27 +98,12 @@ export class Page<T = unknown> {
 export const pageOf = <T>(items: T[], total: number, query: PageQuery): Page<T> =>
   new Page(new JsonText(JSON.stringify(items)), total, query);
 
-/** A page that begins at a cursor. The items of the whole list are not counted. */
-export class CursorPage<T = unknown> {
-  readonly pagination = undefined;
-  readonly items: JsonText<T[]>;
-  readonly next: string | null;
-
-  constructor({ data, next }: CursorPageRow, codec: CursorCodec) {
-    this.items = new JsonText(data);
-    this.next = next === null ? null : codec.encode(next);
-  }
-}
-
-/** A numbered page of a list that also has cursors. `last` is the position of its last item. */
+/** A page of a list with cursors. */
 export const pageWithCursor = <T>(
-  { data, total, last }: { data: string; total: number; last: string | null },
+  { data, total = null, next }: CursorPageRow,
   query: { page?: number; limit: number },
   codec: CursorCodec,
-): Page<T> => {
-  const isLast = last === null || (query.page ?? 1) * query.limit >= total;
-  return new Page(new JsonText(data), total, query, isLast ? null : codec.encode(last));
-};
+): Page<T> => new Page(new JsonText(data), total, query, next === null ? null : codec.encode(next));
 
 /** A payload whose fields older clients expect at the top level too. */
 export class TopLevelCopy<T extends object> {

@@ -24,7 +24,7 @@ import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
 import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
-import { CursorPage, Page, TopLevelCopy, PageQuery } from '#platform/answers/pagination';
+import { Page, TopLevelCopy, PageQuery, pageWithCursor } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
 import { ApiNoContent } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
@@ -180,8 +180,8 @@ export class InterceptedController {
 
   @Get('after')
   @UseInterceptors(Stamp)
-  after(): CursorPage<Saver> {
-    return new CursorPage({ data: SAVERS, next: '7' }, new CursorCodec('savers', /^\d$/));
+  after(): Page<Saver> {
+    return pageWithCursor({ data: SAVERS, next: '7' }, { limit: 20 }, new CursorCodec('savers', /^\d$/));
   }
 
   @Get('top-level-copy')

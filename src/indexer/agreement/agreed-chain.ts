@@ -180,40 +180,27 @@ function resultsOf(answer: unknown, group: Call[]): unknown[] {
   }
 }
 
+type LogFilter = Partial<Record<'fromBlock' | 'toBlock', string> & { address: string[] }>;
+
 /** A text that is the same for equal answers, as batches are read: nodes differ in how they write and list things. */
 function claimOf(answer: unknown, [method, params]: Call): string | undefined {
   if (answer === null || answer === undefined) return undefined;
   if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
   try {
     if (method === 'eth_getBlockByNumber') return JSON.stringify(toBlock(answer as RawBlock));
-    if (method === 'eth_getLogs') {
-      const [{ address, fromBlock, toBlock: to }] = params as [
-        Record<'fromBlock' | 'toBlock', string> & { address: string[] },
-      ];
-      return logsClaim(address, answer as RawLog[], Number(fromBlock), Number(to));
-    }
-    // Verification uses only the logs of a receipt.
-    if (method === 'eth_getTransactionReceipt') {
-      const { logs, blockNumber } = answer as { logs: RawLog[]; blockNumber: string };
-      return logsClaim(
-        logs.map(({ address }) => address.toLowerCase()),
-        logs,
-        Number(blockNumber),
-        Number(blockNumber),
-      );
+    if (method === 'eth_getLogs' || method === 'eth_getTransactionReceipt') {
+      // Verification uses only the logs of a receipt, which is asked for by a hash instead of a filter.
+      const logs = method === 'eth_getLogs' ? (answer as RawLog[]) : (answer as { logs: RawLog[] }).logs;
+      const emitters = logs.map((log) => log.address.toLowerCase());
+      const [{ address = emitters, fromBlock = 0, toBlock: to = Infinity }] = params as [LogFilter];
+      const own = ownLogs(address, logs, Number(fromBlock), Number(to)).map((log) => [
+        ...[log.address, ...log.topics, log.data, log.blockHash, log.transactionHash],
+        Number(log.logIndex),
+      ]);
+      return JSON.stringify(own).toLowerCase();
     }
     return JSON.stringify(answer).toLowerCase();
   } catch {
     return undefined;
   }
 }
-
-const logsClaim = (addresses: string[], logs: RawLog[], from: number, to: number): string =>
-  JSON.stringify(
-    ownLogs(addresses, logs, from, to).map(
-      ({ address, topics, data, blockHash, transactionHash, logIndex }) => [
-        ...[address, ...topics, data, blockHash, transactionHash],
-        Number(logIndex),
-      ],
-    ),
-  ).toLowerCase();

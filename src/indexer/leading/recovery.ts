@@ -8,7 +8,7 @@ import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { ForkDetected, NodeBehind, WINDOW_BLOCKS, lacking } from '#indexer/reading/block-batch';
+import { ForkDetected, NodeBehind, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { Source } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
@@ -75,9 +75,8 @@ export class Recovery {
     const numbers = Array.from({ length: block.number - to }, (_, i) => block.number - 1 - i);
     const headers = await this.endpoints.blocks(numbers);
     return headers.map((header, i) => {
-      const above = headers[i - 1] ?? block;
-      if (!header) throw lacking(numbers[i], headers.slice(i).find(Boolean), above);
-      if (header.hash !== above.parentHash)
+      if (!header) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
+      if (header.hash !== (headers[i - 1] ?? block).parentHash)
         throw new ForkDetected(`a competing block ${numbers[i]} was seen below the cursor`);
       return header;
     });

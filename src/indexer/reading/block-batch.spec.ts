@@ -1,5 +1,5 @@
 import { type Block, MalformedAnswer } from './raw-chain';
-import { linkBlocks, ownLogs, timesOf } from './block-batch';
+import { ownLogs, timesOf } from './block-batch';
 import type { RawLog } from './decode';
 
 const block = (number: number, time: number): Block => ({ number, time, hash: '', parentHash: '' });
@@ -39,27 +39,6 @@ describe('times of logs', () => {
 
   it('have to be read when they differ within a block', () =>
     expect(timesOf([log(12, '0x78'), log(12, '0x79')], ENDS)).toBeUndefined());
-});
-
-describe('a block that is not there', () => {
-  const hashOf = (number: number): string => `0x${`${number}`.padStart(64, '0')}`;
-  const raw = (number: number, parent: number) => ({
-    ...{ number: `0x${number.toString(16)}`, hash: hashOf(number), parentHash: hashOf(parent) },
-    timestamp: '0x1',
-  });
-  const read = (...blocks: Parameters<typeof linkBlocks>[2]) =>
-    linkBlocks({ ...block(4, 1), hash: hashOf(4) }, [5, 6, 7], blocks, true);
-
-  it.each([
-    [
-      'is passed over by the chain where a later one links past it',
-      [raw(5, 4), null, raw(7, 5)],
-      'the chain has no block 6',
-    ],
-    ['is passed over with others', [null, null, raw(7, 4)], 'the chain has no block 5'],
-    ['is lacked by the node otherwise', [raw(5, 4), null, raw(7, 6)], 'the node lacks block 6'],
-    ['is lacked by the node at the end', [raw(5, 4), raw(6, 5), null], 'the node lacks block 7'],
-  ])('%s', (_, blocks, message) => expect(() => read(...blocks)).toThrow(message));
 });
 
 describe('logs', () => {

@@ -44,17 +44,6 @@ export interface Plan {
 
 /** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
 export class NodeBehind extends RetryableChainError {}
-/** Why a block is missing: if the block above links to the block below, the chain skips this number. */
-export const lacking = (
-  number: number,
-  below: Pick<Block, 'hash'> | undefined | null,
-  above: Pick<Block, 'parentHash'> | undefined | null,
-): NodeBehind =>
-  new NodeBehind(
-    below && below.hash === above?.parentHash
-      ? `the chain has no block ${number}: chains whose numbers have gaps are not supported`
-      : `the node lacks block ${number}`,
-  );
 /** The chain does not continue from our cursor: there is a competing block. */
 export class ForkDetected extends RetryableChainError {}
 
@@ -84,7 +73,7 @@ export function linkBlocks(
   linked: boolean,
 ): Block[] {
   const blocks = raw.map((block, i) => {
-    if (!block) throw lacking(numbers[i], i > 0 ? raw[i - 1] : after, raw.slice(i).find(Boolean));
+    if (!block) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
     return toBlock(block);
   });
   if (blocks.some(({ number }, i) => number !== numbers[i]))

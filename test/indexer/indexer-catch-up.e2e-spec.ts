@@ -3,7 +3,7 @@ import type { Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { Contracts } from '#indexer/contracts/contracts';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
-import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
+import { ForkDetected, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
@@ -61,10 +61,11 @@ describe('a contract that catches up', () => {
       contradictsItself: (each: unknown) => accused.push(each),
       readerAside: () => reader,
       judge: ({ batch }: Reading) => batch,
-      async read(after: Block, upTo: number, contracts: string[]): Promise<Reading> {
+      plan: ({ number }: Block, upTo: number) => ({ to: Math.min(number + 6, upTo) }),
+      async read(after: Block, plan: Plan, contracts: string[]): Promise<Reading> {
         await readWith();
         if (chain.blocks[after.number].hash !== after.hash) throw new ForkDetected('another branch');
-        const to = chain.blocks[Math.min(after.number + 6, upTo)];
+        const to = chain.blocks[plan.to];
         const blocks = chain.blocks.slice(after.number + 1, to.number + 1);
         const events = blocks
           .flatMap((block) => block.events)

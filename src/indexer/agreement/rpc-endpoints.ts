@@ -133,19 +133,16 @@ export class RpcEndpoints {
     return this.all.filter((each) => each !== reader && each.heard);
   }
 
-  /** The next range: at most `most` blocks, and no more than the reader and the first witnesses can read at once. */
-  plan(
-    after: Pick<Block, 'number'>,
-    upTo: number,
-    contracts: string[],
-    aside?: WatchedEndpoint,
-    most = Infinity,
-  ): Plan {
+  /**
+   * The next range: no more blocks than the reader and the first witnesses can read at once.
+   * @param aside another reader, for a detached contract
+   */
+  plan(after: Pick<Block, 'number'>, upTo: number, contracts: string[], aside?: WatchedEndpoint): Plan {
     const reader = aside ?? this.reader;
     const theirs = this.askedFirst(reader).map((each) => each.about(contracts).mostBlocks);
     // All headers after the final block are read, except for a detached contract, whose headers are not stored.
     const finalized = aside ? undefined : this.marks.finalized?.number;
-    return reader.about(contracts).plan(after, upTo, { most: Math.min(most, ...theirs), finalized });
+    return reader.about(contracts).plan(after, upTo, { most: Math.min(...theirs), finalized });
   }
 
   /** Enough other endpoints for a majority together with the reader. */
@@ -155,33 +152,24 @@ export class RpcEndpoints {
   }
 
   /**
-   * Reads the next batch of some contracts from the reader and, at the same time, from enough others; the rest is asked
+   * Reads a range of some contracts from the reader and, at the same time, from enough others; the rest is asked
    * only if these disagree.
-   * @param aside another reader, for a contract apart
-   * @param most blocks
-   * @throws as Source.read
+   * @throws as Source.readTo
    */
-  async read(
-    after: Block,
-    upTo: number,
-    contracts: string[],
-    aside?: WatchedEndpoint,
-    most = Infinity,
-  ): Promise<Reading> {
+  async read(after: Block, plan: Plan, contracts: string[], aside?: WatchedEndpoint): Promise<Reading> {
     const { marks } = this;
     const [reader, isAside, asked] = [aside ?? this.reader, aside !== undefined, Date.now()];
-    const hear = async (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
+    const hear = async (some: WatchedEndpoint[]): Promise<Testimony[]> =>
       (await Promise.all(some.map((each) => this.hear(each, after, plan, contracts, isAside)))).flat();
     const first = this.askedFirst(reader);
-    const plan = this.plan(after, upTo, contracts, aside, most);
-    const early = hear(first, plan);
+    const early = hear(first);
     const batch = await usable(reader.about(contracts).readTo(after, plan));
     const heard = await early;
     const rest = this.witnesses(reader).filter((each) => !first.includes(each));
     if (rest.length > 0) {
       const [ours, ...claims] = claimsOf(batch, heard);
       if (heard.length < first.length || claims.some((claim) => claim !== ours))
-        heard.push(...(await hear(rest, plan)));
+        heard.push(...(await hear(rest)));
     }
     return { reader, batch, testimonies: heard, isAside, asked, marks };
   }

@@ -41,13 +41,19 @@ export class SequenceCheck {
     this.proven = await writer.provenBlock();
   }
 
-  /** Call before the batch is applied. @throws SequenceGap, SequenceFall */
-  check({ events, contracts, counts }: Numbered): void {
+  /**
+   * Call before the batch is applied.
+   * @returns whether it proves that no event is missing up to its end
+   * @throws SequenceGap, SequenceFall
+   */
+  check({ events, contracts, counts }: Numbered): boolean {
     const last = this.after(events);
-    contracts.forEach((contract, i) => {
+    const proves = contracts.map((contract, i) => {
       const before = last.get(contract)!;
       const count = counts[i];
-      if (typeof count !== 'number' || !this.isNumbered(contract)) return;
+      // A contract without a count proves nothing once it has events.
+      if (count === null || !this.isNumbered(contract)) return before === 0;
+      if (count === undefined) return false;
       // No later event shows that events are missing at the end of the range, but the count does.
       if (count > before) throw new SequenceGap(contract, before, count);
       if (count < before)
@@ -55,7 +61,9 @@ export class SequenceCheck {
           contract,
           `${contract} has ${count} events at the node, but ${before} were read`,
         );
+      return true;
     });
+    return proves.every(Boolean);
   }
 
   /** The number of each contract's last event, including these. */
@@ -69,15 +77,6 @@ export class SequenceCheck {
       last.set(contract, seq);
     }
     return last;
-  }
-
-  /** Whether a batch that passed `check` proves that no event is missing up to its end. */
-  proves({ events, contracts, counts }: Numbered): boolean {
-    const last = this.after(events);
-    // A contract without a count proves nothing once it has events.
-    return contracts.every((contract, i) =>
-      counts[i] === null || !this.isNumbered(contract) ? last.get(contract) === 0 : counts[i] !== undefined,
-    );
   }
 
   /** Whether the contracts' counts prove that no event is missing up to this block. */

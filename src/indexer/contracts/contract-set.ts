@@ -52,8 +52,7 @@ export async function followContracts(
   const late = new Map<string, Block>();
   // On a new database the event numbers show whether START_BLOCK is early enough.
   if (known.length > 0)
-    for (const added of wanted.filter((each) => !known.some(same(each)))) {
-      const { address, type } = added;
+    for (const { address, type } of wanted.filter((each) => !known.some(same(each)))) {
       await refuseEvents(
         client,
         address,
@@ -61,8 +60,12 @@ export async function followContracts(
         'Take them back first',
       );
       const start = Math.max(START_BLOCK.of(address), 1);
-      const isLate = start <= cursor.number && (await mayHaveEvents(source, cursor, added));
-      if (isLate) late.set(address, await blockBefore(source, start));
+      const isLate = start <= cursor.number && (await mayHaveEvents(source, cursor, address));
+      if (isLate) {
+        const [before] = await source.blocks([start - 1]);
+        if (!before) throw new NodeBehind(`the node lacks block ${start - 1}`);
+        late.set(address, before);
+      }
       logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
   const set = wanted.map((each) => {
@@ -139,13 +142,6 @@ const REPLACE = `
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 
-async function blockBefore(source: Source, start: number): Promise<Block> {
-  const number = start - 1;
-  const [block] = await source.blocks([number]);
-  if (!block) throw new NodeBehind(`the node lacks block ${number}`);
-  return block;
-}
-
 /** Rows of the ledger must have a contract that explains them. @throws WrongChain if the contract has events */
 async function refuseEvents(client: Client, address: string, trouble: string, remedy: string): Promise<void> {
   const { rows } = await client.query<{ first: string }>(
@@ -158,7 +154,7 @@ async function refuseEvents(client: Client, address: string, trouble: string, re
 }
 
 /** Only a count of zero proves that it has none. */
-async function mayHaveEvents(source: Source, cursor: ChainCursor, { address }: Followed): Promise<boolean> {
+async function mayHaveEvents(source: Source, cursor: ChainCursor, address: string): Promise<boolean> {
   const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
   return toCount(answer) !== 0;
 }

@@ -110,11 +110,6 @@ export class Contracts {
     });
   }
 
-  /** The numbers of all contracts that are followed fit. */
-  areSound(): void {
-    for (const each of this.following) this.patience.forget(each);
-  }
-
   /** Quarantines the contracts that cannot be followed. They stay so until a later call no longer names them. */
   async bar(
     cursor: ChainCursor,
@@ -134,10 +129,11 @@ export class Contracts {
   async accept(reading: Reading): Promise<{ batch: BlockBatch; proven: boolean }> {
     this.sequence.check(reading.batch);
     const batch = this.endpoints.judge(reading, this.sequence);
-    this.sequence.check(batch);
+    const proven = this.sequence.check(batch);
     // Before it is applied: the cursor does not return to these logs.
     await this.passOver(batch);
-    return { batch, proven: this.sequence.proves(batch) };
+    if (!reading.isAside) for (const each of this.following) this.patience.forget(each);
+    return { batch, proven };
   }
 
   /** Counts logs that no method reads, and logs each topic once. */
@@ -253,7 +249,9 @@ export class Contracts {
 
   private start(apart: Apart, cursor: ChainCursor): Read {
     const reader = this.endpoints.readerAside(this.troubles.get(apart.address)?.tries ?? 0);
-    const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const contracts = [apart.address];
+    const plan = this.endpoints.plan(apart.at, cursor.number, contracts, reader);
+    const given = this.endpoints.read(apart.at, plan, contracts, reader);
     const proven = given.then((reading) => this.proofs.prove(reading));
     const done = Promise.allSettled([proven]).then(([outcome]) => void (read.outcome = outcome));
     const read: Read = { apart, reader, done };

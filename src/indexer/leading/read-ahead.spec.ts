@@ -34,21 +34,20 @@ describe('ranges that are read ahead', () => {
 
   beforeEach(() => {
     [size, asked, headers, branch, heads, now] = [10, [], [], '', 0, 0];
-    const plan = (after: Pick<Block, 'number'>, upTo: number, most = Infinity) => {
+    const plan = (after: Pick<Block, 'number'>, upTo: number) => {
       const final = upTo - WINDOW_BLOCKS;
-      const to = Math.min(after.number < final ? final : upTo, after.number + Math.min(size, most));
+      const to = Math.min(after.number < final ? final : upTo, after.number + size);
       return { to, linked: to > final, near: to > final };
     };
     ahead = new ReadAhead(
       {
-        plan: (after, upTo) => plan(after, upTo),
+        plan,
         headers: (numbers) => {
           headers.push(...numbers);
           return Promise.resolve(numbers.map((number) => blockOf(number, branch)));
         },
-        read: (after, upTo, contracts, _, most) =>
+        read: (after, { to }, contracts) =>
           new Promise<Reading>((resolve, reject) => {
-            const { to } = plan(after, upTo, most);
             const answer = (events = 0, end = to): void =>
               resolve({
                 batch: { to: blockOf(end), blocks: [], events: Array(events), contracts, counts: [] },

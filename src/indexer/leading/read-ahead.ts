@@ -1,6 +1,6 @@
 import type { Heads } from '#indexer/agreement/heads';
 import type { Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { NodeBehind } from '#indexer/reading/block-batch';
+import { NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcError, RpcResting, RpcUnavailable } from '#indexer/reading/rpc';
 
@@ -92,21 +92,22 @@ export class ReadAhead {
     while (this.queue.length > 0 && this.queue[0].after < after.number) this.queue.shift();
     if (this.queue[0]?.contracts !== contracts.join()) this.queue = [];
     if (!this.has(after)) {
-      const to = Math.min(this.queue[0]?.after ?? Infinity, this.endpoints.plan(after, upTo, contracts).to);
-      this.queue.unshift(this.start(after.number, to, after));
+      const plan = this.endpoints.plan(after, upTo, contracts);
+      const to = Math.min(this.queue[0]?.after ?? Infinity, plan.to);
+      this.queue.unshift(this.start(after.number, { ...plan, to }, after));
     }
     this.extend();
   }
 
-  private start(after: number, to: number, header?: Block): Range {
-    const { upTo, contracts } = this.wanted;
+  private start(after: number, plan: Plan, header?: Block): Range {
+    const { contracts } = this.wanted;
     const read = async (): Promise<Reading> => {
       const [block] = header ? [header] : await this.endpoints.headers([after]);
       if (!block) throw new NodeBehind(`the node lacks block ${after}`);
       started.hash = block.hash;
-      return this.endpoints.read(block, upTo, contracts, undefined, to - after);
+      return this.endpoints.read(block, plan, contracts);
     };
-    const started = { after, to, contracts: contracts.join() } as Range;
+    const started = { after, to: plan.to, contracts: contracts.join() } as Range;
     started.reading = read();
     started.reading.then(
       ({ batch }) => this.done(started, batch.events.length),
@@ -135,9 +136,9 @@ export class ReadAhead {
       const waiting = this.queue.filter(({ events }) => events === undefined).length;
       if (this.held + (waiting + 1) * this.lastEvents > MOST_EVENTS) return;
       const after = this.queue.at(-1)?.to ?? this.taken;
-      const { to, near } = this.endpoints.plan({ number: after }, upTo, contracts);
-      if (near || to <= after) return;
-      this.queue.push(this.start(after, to));
+      const plan = this.endpoints.plan({ number: after }, upTo, contracts);
+      if (plan.near || plan.to <= after) return;
+      this.queue.push(this.start(after, plan));
     }
   }
 }

@@ -68,7 +68,7 @@ describe('facts of the chain', () => {
     const address = `0x${'9'.repeat(40)}` as const;
     bench.further.push(['individual', address]);
     const telemetry = (await bench.follow()).get(IndexerTelemetry);
-    const standing = () => telemetry.apart.contracts?.find((each) => each.address === address);
+    const standing = () => telemetry.apart.find((each) => each.address === address);
     const missing = { address, state: 'missing', reason: 'there is no contract at this address' };
     await until(() => standing() !== undefined);
     expect(standing()).toEqual(missing);
@@ -117,9 +117,7 @@ describe('facts of the chain', () => {
   /** At the head, health and database say of this contract alone that it is quarantined, and why. */
   async function isSetApart(telemetry: IndexerTelemetry, address: string, reason: string): Promise<void> {
     await bench.atHead();
-    await until(() =>
-      Boolean(telemetry.apart.contracts?.some((each) => each.address === address && each.reason === reason)),
-    );
+    await until(() => telemetry.apart.some((each) => each.address === address && each.reason === reason));
     const quarantined = await bench.sql('SELECT address, state, reason FROM chain_contracts_apart');
     expect(quarantined).toEqual([{ address, state: 'quarantined', reason }]);
   }

@@ -24,16 +24,13 @@ export class ContractAdapters implements OnModuleInit {
 
   /** @throws Error when POOL_CONTRACTS names an adapter that is not there, and when an adapter is not as it must be */
   onModuleInit(): void {
-    const found: Adapter[] = [];
-    for (const wrapper of this.discovery.getProviders()) {
-      const { metatype } = wrapper;
+    const found = this.discovery.getProviders().flatMap((wrapper): Adapter[] => {
       const instance = wrapper.instance as unknown;
       // Factories return providers that are registered elsewhere, or objects that are not ours.
-      if (typeof metatype !== 'function' || !metatype.prototype) continue;
-      if (typeof instance !== 'object' || instance === null) continue;
-      const adapter = adapterOf(instance);
-      if (adapter) found.push(adapter);
-    }
+      const isClass = typeof wrapper.metatype === 'function' && Boolean(wrapper.metatype.prototype);
+      const adapter = isClass && typeof instance === 'object' && instance !== null && adapterOf(instance);
+      return adapter ? [adapter] : [];
+    });
     this.byAddress = adaptersByAddress(this.settings.POOL_CONTRACTS, found);
     this.decoder = decoderOf(this.byAddress);
   }

@@ -53,10 +53,6 @@ export class Follower {
     this.ahead = new ReadAhead(endpoints);
   }
 
-  private get stopping(): boolean {
-    return this.signal.aborted;
-  }
-
   private get sync(): IndexerTelemetry['sync'] {
     return this.telemetry.sync;
   }
@@ -65,12 +61,11 @@ export class Follower {
   async lead(lead: Lead, signal: AbortSignal): Promise<void> {
     this.writer = lead.writer;
     this.signal = signal;
-    this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
     const requireFit = atMostEvery(SCHEMA_LOOK_MS, () => requireSchema(lead.client));
     let cursor: ChainCursor | undefined;
     let trouble: Error | undefined;
-    while (!this.stopping) {
+    while (!this.signal.aborted) {
       try {
         await requireFit();
         cursor ??= await this.open(lead);
@@ -123,7 +118,6 @@ export class Follower {
     this.reader = given.reader;
     const reading = await this.beating(cursor, this.contracts.proofs.prove(given));
     const { batch, proven } = await this.contracts.accept(reading);
-    this.contracts.areSound();
     // Read the next batch while this one is written.
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const { marks, proven: byReceipts } = reading;
@@ -140,7 +134,7 @@ export class Follower {
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
     const moved = await this.apply(cursor, nothing, { progressed: atHead, marks });
-    const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.contracts.underWay]);
+    const wait = Promise.race([pause(this.sync.waitForNext(), this.signal), ...this.contracts.underWay]);
     await this.beating(moved, wait);
     return moved;
   }
@@ -183,7 +177,7 @@ export class Follower {
     const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
     if (refused && !isLeft) this.sync.cutOff();
     await this.writer.beat(this.sync.state, cursor);
-    await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
+    await pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS), this.signal);
   }
 
   /** @returns the cursor from which to go on */
@@ -209,18 +203,14 @@ export class Follower {
   private async halt(cursor: ChainCursor, { message, ours }: Halted): Promise<void> {
     this.sync.halt();
     this.logger.error(`HALTED at block ${cursor.number}: ${message}`);
-    while (!this.stopping) {
+    while (!this.signal.aborted) {
       await this.writer.beat('halted', cursor);
-      await this.pause(HALTED_POLL_MS);
+      await pause(HALTED_POLL_MS, this.signal);
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
       if (again?.hash !== ours) continue;
       this.logger.warn(`resumed: the node has block ${cursor.number} again`);
       this.sync.start(cursor, this.sync.best, await this.writer.blocks.newest(WINDOW_BLOCKS));
       return;
     }
-  }
-
-  private async pause(ms: number): Promise<void> {
-    await pause(ms, this.signal);
   }
 }

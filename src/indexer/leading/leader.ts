@@ -102,7 +102,6 @@ export class LeadConnection {
       const writer = new EventWriter(client, rules);
       return await work({ client, writer, contracts: new ContractWriter(client, writer) });
     } finally {
-      this.telemetry.leader.set(0);
       this.telemetry.showSetAside(new Map());
       await within(CLOSE_MS, client.end()).catch(() => undefined);
     }

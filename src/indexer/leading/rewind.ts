@@ -50,10 +50,10 @@ export class Rewind {
     const reader = await endpoints.identify(await writer.knownChain());
     // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, reader, endpoints, environment);
-    const first = contract === undefined ? undefined : await this.firstBlock(lead, contract);
-    const number = to ?? Math.max(first! - 1, 0);
+    const { first = 0, last: end } = contract === undefined ? {} : await this.blocksOf(lead, contract);
+    const number = to ?? Math.max(first - 1, 0);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
-    if (contract !== undefined) await this.requireRead(lead, number, contract);
+    if (end !== undefined && number > end) throw new Error(`${contract} is at block ${end} only`);
     const last = await writer.eventBlock(number);
     const kept = await writer.blocks.hashAt(number);
     const known = [...(kept ? [{ number, hash: kept }] : []), ...(last ? [last] : [])];
@@ -67,20 +67,18 @@ export class Rewind {
     return undone;
   }
 
-  /** The first block that the contract is read from. @throws when it is not followed */
-  private async firstBlock({ client }: Lead, contract: string): Promise<number> {
-    const { rows } = await client.query<{ first: string | null }>(
-      'SELECT min(from_block) AS first FROM chain_contracts WHERE address = $1',
+  /**
+   * The first block that the contract is read from, and the last one that was read; undefined while it is followed.
+   * @throws when it is not a followed contract
+   */
+  private async blocksOf({ client }: Lead, contract: string): Promise<{ first: number; last?: number }> {
+    const { rows } = await client.query<Record<'first' | 'last', string | null>>(
+      `SELECT min(from_block) AS first, (SELECT block_number FROM chain_contracts_apart WHERE address = $1) AS last
+       FROM chain_contracts WHERE address = $1`,
       [contract],
     );
-    const [{ first }] = rows;
+    const [{ first, last }] = rows;
     if (first === null) throw new Error(`${contract} is none of the contracts that are followed`);
-    return Number(first);
-  }
-
-  /** @throws when the contract was not read up to that block yet */
-  private async requireRead({ contracts }: Lead, number: number, contract: string): Promise<void> {
-    const apart = (await contracts.apart()).find(({ address }) => address === contract);
-    if (apart && number > apart.at.number) throw new Error(`${contract} is at block ${apart.at.number} only`);
+    return { first: Number(first), last: last === null ? undefined : Number(last) };
   }
 }

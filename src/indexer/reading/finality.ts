@@ -15,18 +15,15 @@ export type Marks = Partial<Record<Tag, Mark>>;
 export const MOST_BLOCKS = 8192;
 
 /**
- * The lowest block whose header is kept: the last final block, but at least 64 blocks and at most MOST_BLOCKS.
- * @param finalized undefined: nobody says which block is final
+ * The lowest block to which the indexer goes back automatically. What is final stays, even if it is less than 64 blocks deep.
+ * @param finalized undefined: no endpoint says which block is final, so 64 blocks may change
  */
-export const keptFrom = (last: number, finalized = last): number =>
-  Math.min(last - WINDOW_BLOCKS, Math.max(finalized, last - MOST_BLOCKS));
+export const undoneFrom = (last: number, finalized = last - WINDOW_BLOCKS): number =>
+  Math.max(finalized, last - MOST_BLOCKS);
 
-/**
- * The lowest block to which the indexer goes back by itself. What is final stays, be it less than 64 blocks deep.
- * @param finalized undefined: nobody says which block is final, so 64 blocks may change
- */
-export const undoneFrom = (last: number, finalized?: number): number =>
-  finalized === undefined ? last - WINDOW_BLOCKS : Math.max(finalized, last - MOST_BLOCKS);
+/** The lowest block whose header is kept: so many may be undone, but at least 64. */
+export const keptFrom = (last: number, finalized?: number): number =>
+  Math.min(last - WINDOW_BLOCKS, undoneFrom(last, finalized));
 
 /**
  * How far a mark holds for the ledger's own blocks once a batch is applied that was read after the mark was made. Near

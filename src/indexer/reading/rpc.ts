@@ -103,7 +103,7 @@ export class Rpc {
     return this.budget.perSecond;
   }
 
-  /** Calls in one request at most. */
+  /** Calls that fit in one HTTP request. One node answers all of these, even behind a balancer. */
   get mostCalls(): number {
     return Math.min(this.batchSize, this.budget.perSecond);
   }
@@ -113,11 +113,6 @@ export class Rpc {
     const results = await this.settled(calls, patienceMs, turn);
     for (const result of results) if (result instanceof RpcError) throw result;
     return results as T;
-  }
-
-  /** Whether so many calls fit in one HTTP request. If so, one node answers all of them, even behind a balancer. */
-  fitsOneRequest(calls: number): boolean {
-    return calls <= this.mostCalls;
   }
 
   /**

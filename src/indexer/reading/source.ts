@@ -227,7 +227,7 @@ export class Source {
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
     const parts = partsOf(from, to, this.range.span);
     const size = parts.length + numbers.length + this.contracts.length;
-    if (near && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, plan);
+    if (near && size > this.rpc.mostCalls) return this.readPinned(after, plan);
     const calls = [
       ...parts.map((part) => this.logCall(part)),
       ...numbers.map(headerCall),
@@ -235,7 +235,7 @@ export class Source {
     ];
     const results = await this.ask(calls, near ? undefined : this.rpc.historyMs);
     // The request had to be split, so different nodes may have answered.
-    if (near && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, plan);
+    if (near && size > this.rpc.mostCalls) return this.readPinned(after, plan);
     const logs = this.logsOf(parts, results.splice(0, parts.length));
     const raw = results.splice(0, numbers.length) as (RawBlock | null)[];
     for (const result of raw) if (result instanceof RpcError) throw result;

@@ -16,9 +16,12 @@ export class IndexerController extends ProbesController {
   /** 200, or 503 while it is halted, or without node or database. One contract in quarantine leaves the others well. */
   @Get('health')
   health(@Res({ passthrough: true }) reply: FastifyReply): object {
-    const { state, heights, speed, apart, cutOffBy: reason } = this.telemetry;
+    const { state, heights, progress, apart, cutOffBy: reason } = this.telemetry;
     const failing = state === 'halted' || state === 'disconnected';
     void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
-    return { status: state, ...heights, ...speed, ...apart, reason };
+    const speed = state === 'syncing' ? progress.speed : undefined;
+    const contracts = apart.length > 0 ? apart : undefined;
+    // What is undefined is left out.
+    return { status: state, ...heights, progress: speed, contracts, reason };
   }
 }

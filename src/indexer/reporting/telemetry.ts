@@ -40,7 +40,6 @@ export class IndexerTelemetry extends Metrics {
   /** The last final block, if any endpoint reports it. */
   finalized?: number;
   readonly progress = new Progress();
-  readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
   readonly reorgDepth = new Histogram({
     name: 'indexer_reorg_depth',
@@ -121,6 +120,7 @@ export class IndexerTelemetry extends Metrics {
           gauge.set({ contract }, Math.max(0, cursor() - block));
       },
     );
+    this.computed('indexer_leader', '1 while this process leads', () => Number(this.role === 'leading'));
     this.computed('indexer_cursor_block', 'Number of the last block read', cursor);
     this.computed('indexer_head_block', 'Number of the best known head', () => sync.best);
     this.computed('indexer_lag_blocks', 'Blocks between cursor and head', () =>
@@ -180,25 +180,14 @@ export class IndexerTelemetry extends Metrics {
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
   }
 
-  /** Numbers of the last block read, of the best head, and of the last final block if any endpoint tells it. */
-  get heights(): { cursor: number; head: number; finalized?: number } {
-    const { finalized } = this;
-    const heights = { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
-    return finalized === undefined ? heights : { ...heights, finalized };
+  /** Numbers of the last block read, of the best head, and of the last final block if any endpoint reports it. */
+  get heights() {
+    return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best, finalized: this.finalized };
   }
 
-  /** How fast the head is approached, while it is. */
-  get speed(): { progress?: Speed } {
-    const { speed } = this.progress;
-    return speed && this.state === 'syncing' ? { progress: speed } : {};
-  }
-
-  /** The contracts whose events the ledger lacks, or may lack; nothing while there are none. */
-  get apart(): { contracts?: ContractStanding[] } {
-    const contracts = this.contracts().filter(
-      ({ state, unproven }) => state !== 'following' || unproven !== undefined,
-    );
-    return contracts.length > 0 ? { contracts } : {};
+  /** The contracts whose events the ledger lacks, or may lack. */
+  get apart(): ContractStanding[] {
+    return this.contracts().filter(({ state, unproven }) => state !== 'following' || unproven !== undefined);
   }
 }
 

@@ -49,17 +49,3 @@ export const onServerError = (
   { connection }: { connection: Connection },
   listener: (error: DatabaseError) => void,
 ): unknown => connection.on('errorMessage', listener);
-
-/**
- * Calls back when the server is done with the query whose error it has reported, or its connection is gone. It reports an error
- * before it undoes the transaction, which has its locks until then.
- */
-export function onceUndone({ connection }: { connection: Connection }, callback: () => void): void {
-  if (connection.stream.destroyed) return callback();
-  const events = ['readyForQuery', 'end'];
-  const done = (): void => {
-    for (const event of events) connection.off(event, done);
-    callback();
-  };
-  for (const event of events) connection.on(event, done);
-}

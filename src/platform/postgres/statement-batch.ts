@@ -6,7 +6,7 @@ import {
   type QueryResultRow,
 } from 'pg';
 import { serialize } from 'pg-protocol';
-import { RowReader, onceUndone, parsedText, prepareValue } from './pg-internals';
+import { type PgClient, RowReader, parsedText, prepareValue } from './pg-internals';
 import type { BoundStatement } from './statement';
 import { StatementSkipped, tellsNothing } from './unavailable';
 
@@ -58,7 +58,7 @@ export class StatementBatch {
 
   /** @param answered is called once for each statement */
   constructor(
-    private readonly client: CustomTypesConfig & { connection: Connection },
+    private readonly client: CustomTypesConfig & Pick<InstanceType<typeof PgClient>, 'query'>,
     private readonly statements: readonly BoundStatement[],
     private readonly answered: Answered,
     private readonly options: BatchOptions,
@@ -128,8 +128,9 @@ export class StatementBatch {
     if (commits && this.hasCompleted) this.answer(0, error);
     for (const [place, index] of this.pending.splice(0).entries())
       if (index !== GUARD) this.answer(index, place > 0 ? skipped : error);
-    // What is tried again must not meet its own locks.
-    if (isServers && commits) onceUndone(this.client, () => this.end());
+    // The server reports an error before it undoes the transaction, and what is tried again must not meet its own locks.
+    // So this waits until the server takes the next query, or the connection is gone.
+    if (isServers && commits) this.client.query('', () => this.end());
     else this.end();
   }
 

@@ -124,7 +124,7 @@ BEGIN
       RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
         USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
     END IF;
-    IF EXISTS (SELECT FROM unnest(owner_ids, owned, accounts) AS r (owner_id, by_owner, account)
+    IF EXISTS (SELECT FROM (SELECT DISTINCT * FROM unnest(owner_ids, owned, accounts)) AS r (owner_id, by_owner, account)
       WHERE r.by_owner <> (r.account = (SELECT u.address FROM users u WHERE u.id = r.owner_id))) THEN
       RAISE EXCEPTION 'by_owner must say whether the account is the owner''s'
         USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
@@ -135,22 +135,28 @@ BEGIN
   -- no member. A member's number comes from the pool's own counts.
   INSERT INTO account_days AS a
     (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
-  SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
+  SELECT address, day, contract, writer(),
     coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0), sum(pending),
     coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
-  FROM unnest(pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings)
-    AS r (pool_id, owner_id, by_owner, account, type, created_at, paid, unconfirmed)
+  -- Pools, owners and members are looked up once for what an account paid into a pool on a day.
+  FROM (
+    SELECT pool_id, owner_id, by_owner, account, type, (created_at AT TIME ZONE 'UTC')::date AS day, sum(amount) AS paid,
+      sum(pending) AS unconfirmed, sign * count(*) AS rows
+    FROM unnest(pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings)
+      AS r (pool_id, owner_id, by_owner, account, type, created_at, amount, pending)
+    GROUP BY 1, 2, 3, 4, 5, 6
+  ) r
   JOIN LATERAL (SELECT p.contract_address::text AS contract FROM pools p WHERE p.id = r.pool_id) p ON true
   CROSS JOIN LATERAL (
     SELECT r.account AS address, r.paid AS amount, r.unconfirmed AS pending,
       CASE WHEN sign <> 0 AND (r.by_owner OR NOT EXISTS (
         SELECT FROM pool_members m WHERE m.pool_id = r.pool_id AND m.address = r.account))
-      THEN sign ELSE 0 END AS count
+      THEN r.rows ELSE 0 END AS count
     UNION ALL
-    SELECT u.address, 0, 0, sign FROM users u WHERE u.id = r.owner_id AND NOT r.by_owner AND sign <> 0
+    SELECT u.address, 0, 0, r.rows FROM users u WHERE u.id = r.owner_id AND NOT r.by_owner AND sign <> 0
   ) changes
   GROUP BY address, day, contract ORDER BY address, day, contract
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET

@@ -45,36 +45,26 @@ interface Progress {
   after: string;
   /** Keys of the pass under way. */
   done: number;
-  /** When the last pass ended, in milliseconds; 0: not yet. */
-  coveredAt: number;
+  /** When the last pass ended. */
+  coveredAt: Date | null;
 }
 
-const READ_PROGRESS = `
-  SELECT name, after, done::float8, coalesce(extract(epoch FROM covered_at) * 1000, 0)::float8 AS "coveredAt"
-  FROM verify_walks`;
+const READ_PROGRESS = 'SELECT name, after, done::float8, covered_at AS "coveredAt" FROM verify_walks';
 const SAVE_PROGRESS = `
   INSERT INTO verify_walks (name, after, done, covered_at)
-  SELECT name, after, done, to_timestamp(nullif("coveredAt", 0) / 1000)
-  FROM json_to_recordset($1::json) AS w(name text, after text, done bigint, "coveredAt" float8)
+  SELECT * FROM json_to_recordset($1::json) AS w(name text, after text, done bigint, "coveredAt" timestamptz)
   ON CONFLICT ON CONSTRAINT verify_walks_pkey DO UPDATE
     SET after = excluded.after, done = excluded.done, covered_at = excluded.covered_at`;
 
 /** Metrics of the continuous verification. */
 export function verifyMetrics(registry: Registry) {
-  const gauge = (name: string, label: string, help: string): Gauge =>
-    new Gauge({ name: `indexer_verify_${name}`, help, labelNames: [label], registers: [registry] });
   return {
-    differences: gauge(
-      'differences',
-      'kind',
-      'Parts of the data that differ from ledger or chain, by kind, as of when each was last compared',
-    ),
-    share: gauge(
-      'covered_ratio',
-      'what',
-      'Share of the whole that the pass under way has gone over, by what it goes over',
-    ),
-    whole: gauge('whole_timestamp_seconds', 'what', 'When the last pass came to its end; 0: not yet'),
+    differences: new Gauge({
+      name: 'indexer_verify_differences',
+      help: 'Parts of the data that differ from ledger or chain, by kind, as of when each was last compared',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
     pools: new Counter({
       name: 'indexer_verified_pools_total',
       help: 'Pools compared with the ledger',
@@ -117,10 +107,9 @@ export class ContinuousVerification {
 
   /** From now on, the process that leads reports the differences. */
   private forget(): void {
-    const { differences, share, whole } = this.metrics;
     for (const parts of this.differing.values()) parts.clear();
     this.progress = undefined;
-    for (const gauge of [differences, share, whole]) gauge.reset();
+    this.metrics.differences.reset();
   }
 
   async round(): Promise<void> {
@@ -180,19 +169,14 @@ export class ContinuousVerification {
   private async next(client: Client, check: Check, limit: number): Promise<boolean> {
     const { name, walk } = check;
     const first = walk?.first ?? '';
-    const { after, done, coveredAt } = this.progress!.get(name) ?? { after: first, done: 0, coveredAt: 0 };
+    const start: Progress = { after: first, done: 0, coveredAt: null };
+    const { after, done, coveredAt } = this.progress!.get(name) ?? start;
     let isEnd = true;
     await this.compare(client, check, async (look) => {
       const { keys, last } = await nextBatch(check, look, after, limit);
-      const total = walk ? await look.estimate(walk.table) : 1;
       isEnd = last === null;
-      const reached =
-        last === null
-          ? { after: first, done: 0, coveredAt: Date.now() }
-          : { after: last, done: done + keys.length, coveredAt };
-      this.progress!.set(name, reached);
-      this.metrics.share.set({ what: name }, isEnd ? 1 : Math.min(0.99, reached.done / total));
-      this.metrics.whole.set({ what: name }, reached.coveredAt / 1000);
+      const reached = { after: last ?? first, done: done + keys.length, coveredAt };
+      this.progress!.set(name, isEnd ? { ...start, coveredAt: new Date() } : reached);
       if (name === 'pools') this.metrics.pools.inc(keys.length);
       return keys;
     });

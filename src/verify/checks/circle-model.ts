@@ -90,7 +90,7 @@ export class CircleModel {
   }
 
   /** A circle that was not opened has no rows. */
-  rows(): Rows<'circles' | 'circle_members' | 'circle_rounds'> {
+  rows(): Rows {
     const { opened } = this;
     if (!opened) return { circles: [], circle_members: [], circle_rounds: [] };
     const key = { contract: opened.contract, circle_id: opened.circle };

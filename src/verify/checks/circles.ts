@@ -1,9 +1,9 @@
 import { type Look, wordsOf } from './look';
-import { type Model, compareModel } from './model-rows';
+import { type Model, type Row, compareModel } from './model-rows';
 import { type CircleEvent, CircleModel } from './circle-model';
 
 /** Parameters: contracts and ids of circles. */
-const CIRCLES = {
+const CIRCLES: Model = {
   tables: {
     circles: ['contract', 'circle_id'],
     circle_members: ['contract', 'circle_id', 'account'],
@@ -11,7 +11,7 @@ const CIRCLES = {
   },
   of: '(t.contract, t.circle_id) IN (SELECT * FROM unnest($1::text[], $2::numeric[]))',
   by: 2,
-} satisfies Model<string>;
+};
 
 /** The circles that pools have, or should have. Parameter: pool ids. Row: contract and id as a key. */
 const CIRCLES_OF_POOLS = `
@@ -37,10 +37,7 @@ export async function compareCircles(look: Look, ids: string[]): Promise<void> {
     for (const event of await look.rows<CircleEvent>(EVENTS, ...wordsOf(keys)))
       models.get(`${event.contract} ${event.circle}`)!.apply(event);
     const all = [...models.values()].map((model) => model.rows());
-    return {
-      circles: all.flatMap((rows) => rows.circles),
-      circle_members: all.flatMap((rows) => rows.circle_members),
-      circle_rounds: all.flatMap((rows) => rows.circle_rounds),
-    };
+    const rowsOf = (table: string): [string, Row[]] => [table, all.flatMap((rows) => rows[table])];
+    return Object.fromEntries(Object.keys(CIRCLES.tables).map(rowsOf));
   });
 }

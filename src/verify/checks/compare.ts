@@ -55,7 +55,7 @@ export function following(
  * Rows that are counted from others.
  * @param of `recount`: SQL for the rows that there should be; `of`: the condition of these rows `t` of the table;
  * `writer`: of sums, which are 0 without a row and of which each writer has separate rows, the writer's column and the
- * function that names the current one; `id`: SQL for the name of a row `b` in reports instead of its key
+ * function that names the current one
  */
 export function recounted(
   of: Options & {
@@ -63,7 +63,6 @@ export function recounted(
     recount: string;
     of: string;
     writer?: readonly [column: string, name: string];
-    id?: string;
   },
 ): Comparison {
   const { table, lock, by, columns, recount, writer } = of;
@@ -83,7 +82,7 @@ export function recounted(
   return {
     ...{ lock, by },
     differences: `${bothSides}
-      SELECT concat_ws(' ', ${of.id ?? list(of.key, (name) => `b.${name}`)}) AS id, d.*
+      SELECT concat_ws(' ', ${list(of.key, (name) => `b.${name}`)}) AS id, d.*
       FROM both_sides b, ${differing(table, pairs)} ORDER BY 1`,
     // To sums, which others write meanwhile, it adds what is missing.
     repair: writer

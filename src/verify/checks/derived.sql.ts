@@ -179,7 +179,6 @@ const OWNED = recounted({
     FROM users u JOIN pools p ON p.owner_id = u.id CROSS JOIN LATERAL ${SUMS} s
     WHERE u.address = ANY($1::text[]) GROUP BY 1, 2, 3`,
   of: 'owner_id IN (SELECT u.id FROM users u WHERE u.address = ANY($1::text[]))',
-  id: '(SELECT u.address FROM users u WHERE u.id = b.owner_id), b.type, b.contract',
   writer,
 });
 /** What memberships add: a pool of its type, and the pool's transactions by type. */

@@ -3,12 +3,13 @@ import { LOCK_CURSOR, type Look, unique, wordsOf } from './look';
 
 /** Values by the names of columns. */
 export type Row = Record<string, string | number | bigint | null>;
-export type Rows<Table extends string> = Record<Table, Row[]>;
+/** By the names of tables. */
+export type Rows = Record<string, Row[]>;
 
 /** The tables whose rows a model makes. */
-export interface Model<Table extends string> {
+export interface Model {
   /** The key columns of each table. The columns that the model gives its rows are compared. */
-  tables: Record<Table, readonly string[]>;
+  tables: Record<string, readonly string[]>;
   /** SQL: the condition for the rows `t` of keys. Parameters: their words, an array each. */
   of: string;
   /** How many words of a row's key are the key by which the model makes it. */
@@ -28,14 +29,14 @@ const textOf = (value: Row[string] | undefined): string | null =>
  * @param replay makes the rows of keys, from what is stored at that time
  * @param isClear whether the rows of a key may be derived again
  */
-export async function compareModel<Table extends string>(
+export async function compareModel(
   look: Look,
-  model: Model<Table>,
+  model: Model,
   keys: string[],
-  replay: (keys: string[]) => Promise<Rows<Table>>,
+  replay: (keys: string[]) => Promise<Rows>,
   isClear: (key: string) => boolean = () => true,
 ): Promise<void> {
-  const tables = Object.keys(model.tables) as Table[];
+  const tables = Object.keys(model.tables);
   const keyOf = ({ id }: Value): string => id.split(' ').slice(0, model.by).join(' ');
   const found = await look.reading(async () => {
     const wanted = await replay(keys);
@@ -55,10 +56,10 @@ export async function compareModel<Table extends string>(
   await look.report(found.filter((value) => !isJudged(value)));
 }
 
-async function compareRows<Table extends string>(
+async function compareRows(
   { client }: Look,
-  { tables, of, by }: Model<Table>,
-  table: Table,
+  { tables, of, by }: Model,
+  table: string,
   keys: string[],
   wanted: Row[],
 ): Promise<Value[]> {
@@ -81,10 +82,10 @@ async function compareRows<Table extends string>(
   });
 }
 
-async function writeRows<Table extends string>(
+async function writeRows(
   { client }: Look,
-  { of, by }: Model<Table>,
-  table: Table,
+  { of, by }: Model,
+  table: string,
   keys: string[],
   wanted: Row[],
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { type Model, type Rows, compareModel } from './model-rows';
 import { type PoolEvent, YieldModel } from './yield-model';
 
 /** Positions and what their yield is computed from. Parameter: pool ids. */
-const POSITIONS = {
+const POSITIONS: Model = {
   tables: {
     pool_weights: ['pool_id'],
     accrual_rates: ['pool_id', 'number'],
@@ -13,7 +13,7 @@ const POSITIONS = {
   by: 1,
   // Without the journal, the indexer reverts blocks by replaying.
   clear: 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid[])',
-} satisfies Model<string>;
+};
 
 /**
  * What counts for a contract of pools, in the order of the chain: the confirmed ledger, and events of the pool's own
@@ -64,7 +64,7 @@ export const comparePositions = (look: Look, ids: string[]): Promise<void> =>
   });
 
 /** The rows that the database should have for the state of the model. */
-function rowsOf({ pools }: YieldModel): Rows<keyof typeof POSITIONS.tables> {
+function rowsOf({ pools }: YieldModel): Rows {
   const all = [...pools].map(([pool_id, pool]) => ({ pool_id, ...pool }));
   return {
     pool_weights: all.map(({ pool_id, total, offset, accruals }) => {

@@ -62,11 +62,11 @@ export const SHARE_ROWS = `
   ORDER BY e.contract, e.account, e.block_number, e.log_index % ${SECOND}, e.log_index`;
 
 /** Parameters: vaults, accounts. */
-const HOLDINGS = {
+const HOLDINGS: Model = {
   tables: { share_holdings: ['vault', 'account'] },
   of: '(t.vault, t.account) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
   by: 2,
-} satisfies Model<string>;
+};
 
 type StoredPart = Omit<Part, 'shares' | 'amount'> & Record<'shares' | 'amount', string>;
 interface StoredRow {
@@ -88,7 +88,7 @@ const partOf = (part: StoredPart): Part => ({
 export async function compareShares(look: Look, keys: string[]): Promise<void> {
   const { findings } = look;
   let models: Map<string, ShareModel> | undefined;
-  const replay = async (some: string[]): Promise<Rows<'share_holdings'>> => {
+  const replay = async (some: string[]): Promise<Rows> => {
     const made = new Map(some.map((key) => [key, new ShareModel()]));
     const wrong: Doubt[] = [];
     for await (const rows of look.stream<StoredRow>(SHARE_ROWS, ...wordsOf(some)))

@@ -1,5 +1,16 @@
 import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsInt, IsOptional, IsString, Min, ValidateIf, ValidateNested } from 'class-validator';
+import {
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Min,
+  ValidateIf,
+  ValidateNested,
+  type ValidatorOptions,
+  validate,
+} from 'class-validator';
 import { DtoPipe } from './validation.pipe';
 
 class Lot {
@@ -64,6 +75,25 @@ describe('a DTO', () => {
       details: [{ field: 'sku' }, { field: 'count' }],
     });
     await expect(take(Line, { sku: Array(1501).fill('a') })).rejects.toMatchObject(refused('body'));
+  });
+
+  it('may get rules after its first validation, and rules of groups', async () => {
+    class Base {
+      size: number;
+    }
+    class Part extends Base {
+      @IsString() code: string;
+    }
+    const given = { code: 'y', size: 1 };
+    expect(await take(Part, given)).toEqual({ code: 'y' });
+    Min(5)(Base.prototype, 'size');
+    await expect(take(Part, given)).rejects.toMatchObject(refused('size'));
+    IsIn(['x'], { groups: ['strict'] })(Part.prototype, 'code');
+    const fieldsIn = async (options: ValidatorOptions): Promise<string[]> =>
+      (await validate(Object.assign(new Part(), given), options)).map(({ property }) => property);
+    expect(await fieldsIn({})).toEqual(['code', 'size']);
+    expect(await fieldsIn({ groups: ['strict'] })).toEqual(['code']);
+    expect(await fieldsIn({ strictGroups: true })).toEqual(['size']);
   });
 
   it('without rules is unchanged', async () => {

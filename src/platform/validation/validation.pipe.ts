@@ -77,15 +77,7 @@ export class DtoPipe extends ValidationPipe {
   }
 }
 
-/** By class: class-validator collects the rules of a class at each call. */
-const rules = new Map<unknown, boolean>();
-
-function hasRules(dto: unknown): boolean {
-  let found = rules.get(dto);
-  if (found === undefined)
-    rules.set(dto, (found = typeof dto === 'function' && rulesOf(dto as Type).length > 0));
-  return found;
-}
+const hasRules = (dto: unknown): boolean => typeof dto === 'function' && rulesOf(dto as Type).length > 0;
 
 /** Replaces null with the default of its field, in nested DTOs too. */
 function restoreDefaults(value: unknown): void {

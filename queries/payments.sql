@@ -35,13 +35,18 @@ PREPARE draw_to_call AS
 -- src/extensions/payments/calls.sql.ts
 -- $1 caller text, $2 transaction uuid, $3 pool uuid
 PREPARE pool_to_pay AS
-  SELECT (
+  SELECT
+(
 EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))
 OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_id
   WHERE o.pool_id = p.id AND o.address = ($1::text))) AS readable, p.contract_address AS contract, chain.*,
-    (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
+(SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type AND k.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
+t.account, t.status, t.amount::text, coalesce(
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted",
     (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
       'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
       'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
@@ -55,25 +60,20 @@ coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AN
     FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
     -- A contract that is followed for other pools only is no reference contract for these.
     ORDER BY k.type = p.type::text DESC LIMIT 1) AS own,
-
-(SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = k.contract AND a.state = 'quarantined')) AS token,
-    t.account, t.status, t.amount, coalesce(
-CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted",
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable + coalesce(v.claimable, 0), 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
   WHERE e.pool_id = p.id AND e.account = ($1::text) AND e.outcome = 'APPLIED'
     AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
   ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false) AS compounding,
-    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
-      AND NOT
+    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AND NOT
 EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
   WHERE t.pool_id = p.id AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ($1::text)) AS "isCurrent"
-  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
+  FROM pools p
+LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
    OR progress_at < now() - interval '20 seconds') AS "isAtHead" FROM chain_cursor) head ON true
-  LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   LEFT JOIN positions o ON o.pool_id = p.id AND o.address = ($1::text)
 
 LEFT JOIN pool_weights w ON w.pool_id = o.pool_id

@@ -18,9 +18,8 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
 LEFT JOIN LATERAL (
   SELECT * FROM
 (SELECT
-coalesce(json_agg(json_build_object(
-'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-'blockNumber', t.block_number, 'status', t.status,
+coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
@@ -35,9 +34,8 @@ CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::int
   UNION ALL
   SELECT * FROM
 (SELECT
-coalesce(json_agg(json_build_object(
-'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-'blockNumber', t.block_number, 'status', t.status,
+coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
@@ -92,9 +90,8 @@ CASE WHEN ($1::text) IS NULL THEN deposits + withdrawals + claims
   SELECT whole.total::int, list.data, list.next
   FROM whole,
 (SELECT
-coalesce(json_agg(json_build_object(
-'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-'blockNumber', t.block_number, 'status', t.status,
+coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($3::integer)), '[]')::text AS data,
@@ -130,9 +127,8 @@ SELECT list.data, list.next FROM
   LEFT JOIN LATERAL (
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
@@ -147,9 +143,8 @@ SELECT list.data, list.next FROM
     UNION ALL
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
@@ -175,9 +170,8 @@ SELECT list.data, list.next FROM
   LEFT JOIN LATERAL (
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
@@ -192,9 +186,8 @@ SELECT list.data, list.next FROM
     UNION ALL
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
@@ -212,9 +205,8 @@ SELECT list.data, list.next FROM
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 hash text
 PREPARE transaction_by_hash AS
-SELECT CASE WHEN readable THEN json_build_object(
-'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-'blockNumber', t.block_number, 'status', t.status,
+SELECT CASE WHEN readable THEN json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account,
@@ -231,9 +223,8 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 id uuid
 PREPARE transaction_by_id AS
-SELECT CASE WHEN readable THEN json_build_object(
-'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-'blockNumber', t.block_number, 'status', t.status,
+SELECT CASE WHEN readable THEN json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account,
@@ -281,9 +272,8 @@ WITH
         SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($6::integer) + 1 - 1, 0)), 'ffffffffffffffffffffffffffffffff'::uuid) AS id
       ) SELECT data, next FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,
@@ -350,9 +340,8 @@ WITH
         SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($6::integer) + 1 - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
       ) SELECT data, next FROM
   (SELECT
-  coalesce(json_agg(json_build_object(
-  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status,
+  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
     FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,

@@ -63,10 +63,7 @@ const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Rese
 
 /** Descriptions of path parameters by name. `id` is the id of what the segment before it names. */
 const PATH_PARAMETERS: Record<string, { description: string; example: string }> = {
-  hash: {
-    description: 'Hash of the chain transaction',
-    example: HASH_EXAMPLE,
-  },
+  hash: { description: 'Hash of the chain transaction', example: HASH_EXAMPLE },
 };
 
 /**

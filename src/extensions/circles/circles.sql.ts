@@ -1,10 +1,15 @@
 import { TYPE_WITH_CIRCLES } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK, holdsCircles, isApart, tokenOf } from '#ledger/chain/chain.sql';
+import { LAST_BLOCK, holdsCircles } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
-import { submitted } from '#features/pools/unpaid.sql';
-import type { DepositRow, PoolToCall } from '#extensions/payments/calls.sql';
+import {
+  CALL_JOINS,
+  type DepositRow,
+  IS_CURRENT,
+  type PoolToCall,
+  poolToCall,
+} from '#extensions/payments/calls.sql';
 
 const OF_POOL = `
   LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
@@ -100,19 +105,13 @@ export const CIRCLE_TO_CALL = statement<
   'circle_to_call',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${READABLE} AS readable, u.address = :caller AS "isOwner", p.contract_address AS contract,
-      (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
-      ${holdsCircles('p')} AS "holdsCircles", chain.*, ${tokenOf('p.contract_address')} AS token,
-      coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')} AS "isCurrent",
+    SELECT ${poolToCall(READABLE)}, u.address = :caller AS "isOwner", ${IS_CURRENT} AS "isCurrent",
       c.circle_id AS "circleId", c.contribution::text, c.collateral::text,
       json_build_object(${Object.entries(REFUSALS)
         .map(([name, why]) => `'${name}', ${why}`)
         .join(', ')}) AS refusals,
-      coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
-      t.account, t.status, t.amount::text, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"
-    FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL}
-    LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
-    LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+      coalesce(extract(epoch FROM last.time), 0)::float8 AS now
+    FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL} ${CALL_JOINS}
     WHERE p.id = :pool`,
   { chargedTo: 'caller' },
 );

@@ -68,14 +68,27 @@ export interface PoolToPay extends PoolToCall, DepositRow {
   isCurrent: boolean;
 }
 
+/** SQL: whether the ledger is at the head, and has the contract's events up to there. */
+const isCurrent = (contract: string): string =>
+  `coalesce(head."isAtHead", false) AND NOT ${isApart(contract)}`;
+export const IS_CURRENT = isCurrent('p.contract_address');
+
+/** SQL: a PoolToCall of pool `p`, and a DepositRow. */
+export const poolToCall = (readable: string): string => `
+  ${readable} AS readable, p.contract_address AS contract, chain.*, ${tokenOf('p.contract_address')} AS token,
+  (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type AND k.address = p.contract_address) AS minimum,
+  ${holdsCircles('p')} AS "holdsCircles",
+  t.account, t.status, t.amount::text, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted"`;
+export const CALL_JOINS = `
+  LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
+  LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'`;
+
 /** What calls of a pool need: its contract, the deposit to be paid, what the caller has in it. No row: there is no pool. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
   'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, chain.*,
-      (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
-      ${holdsCircles('p')} AS "holdsCircles",
+    SELECT ${poolToCall(isReader('p.id', ':caller'))},
       (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
         'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
         'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id),
@@ -89,14 +102,10 @@ export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction
       FROM chain_contracts k WHERE k.address = p.contract_address AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')
       -- A contract that is followed for other pools only is no reference contract for these.
       ORDER BY k.type = p.type::text DESC LIMIT 1) AS own,
-      ${tokenOf('p.contract_address')} AS token,
-      t.account, t.status, t.amount, coalesce(${submitted('t')} IS NOT NULL, false) AS "isSubmitted",
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(${CLAIMABLE}, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
-      coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
-        AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent"
-    FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${HEAD} head ON true
-    LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+      ${IS_CURRENT} AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent"
+    FROM pools p ${CALL_JOINS}
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED} ${shareYieldOf('p.id', ':caller')}
     WHERE p.id = :pool`,
@@ -149,7 +158,7 @@ export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null;
     SELECT chain.*, ${tokenOf('c.address')} AS token, c.address AS contract,
       ${hasOwnCalls('c.address')} AS "hasOwnCalls", d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
       (${REFUNDABLE})::text AS refundable,
-      coalesce(head."isAtHead", false) AND NOT ${isApart('c.address')} AS "isCurrent"
+      ${isCurrent('c.address')} AS "isCurrent"
     FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)
       ORDER BY position DESC LIMIT 1) c
     LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${LAST_BLOCK} last ON true

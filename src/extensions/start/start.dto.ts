@@ -3,9 +3,8 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
 import { UserAnalytics } from '#features/analytics/analytics.dto';
 import { CurrentDraw, DrawEntry, Winner } from '#features/lottery/lottery.dto';
-import { PoolItem } from '#features/pools/pools.dto';
+import { PoolItem, TransactionItem } from '#features/pools/pools.dto';
 import { PositionItem } from '#extensions/positions/positions.dto';
-import { TransactionItem } from '#features/transactions/transactions.dto';
 import { Profile } from '#features/auth/users.dto';
 import { LIMITS, type StartList } from './start.sql';
 

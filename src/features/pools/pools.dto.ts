@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
 import { ADDRESS, STORED_ADDRESS, UUID } from '#values/rules';
 import {
@@ -120,16 +120,21 @@ export class CancelledPoolId {
   @ApiId() id: string;
 }
 
-export class TransactionSummary {
+export class TransactionItem {
   @ApiId() id: string;
+  @ApiId() poolId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
   @ApiAmount() amount: string;
-  @ApiProperty({ type: String, nullable: true }) txHash: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'Hash on the chain; null while pending' })
+  txHash: string | null;
+  @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiSubmitted() submitted: Submitted | null;
   @ApiTime() createdAt: string;
   @ApiAddress('The wallet that owns the money') from: string;
 }
+
+export class TransactionSummary extends OmitType(TransactionItem, ['poolId', 'blockNumber']) {}
 
 class PoolFields extends PoolIdentity {
   @ApiAmount('Part of the balance that is not on the chain yet') pendingBalance: string;

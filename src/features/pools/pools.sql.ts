@@ -7,13 +7,17 @@ import { aprBps, isCompounding, shareYield, totalYield } from '#ledger/chain/cha
 import type { UpdatePoolRequest } from './pools.dto';
 import { submitted } from './unpaid.sql';
 
+/** SQL: what lists of pools show of the transaction `t`. */
+export const transactionFields = (t: string): string => `
+  'id', ${t}.id, 'type', ${t}.type, 'amount', ${t}.amount::text, 'txHash', ${t}.tx_hash, 'status', ${t}.status,
+  'submitted', ${submitted(t)}, 'createdAt', iso(${t}.created_at), 'from', ${t}.account`;
+
 /**
  * The newest transactions of the pool, newest first. There is one branch per type, merged in order, because the index
  * begins with pool and type. This way one index serves the filtered and the unfiltered lists.
  */
 const newestTransactions = (pool: string, limit: number): string => `
-  (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${submitted('t')}, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
+  (SELECT coalesce(json_agg(json_build_object(${transactionFields('t')})), '[]')
    FROM (${TRANSACTION_TYPES.map(
      (type) =>
        `(SELECT * FROM transactions WHERE pool_id = ${pool} AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,

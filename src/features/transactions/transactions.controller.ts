@@ -3,13 +3,8 @@ import type { JsonText } from '#platform/answers/json-text';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import {
-  ListTransactionsQuery,
-  SentRequest,
-  TakeBackQuery,
-  TransactionDetail,
-  TransactionItem,
-} from './transactions.dto';
+import { TransactionItem } from '#features/pools/pools.dto';
+import { ListTransactionsQuery, SentRequest, TakeBackQuery, TransactionDetail } from './transactions.dto';
 import { TransactionsService } from './transactions.service';
 
 @Controller('transactions')

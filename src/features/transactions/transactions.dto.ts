@@ -4,8 +4,8 @@ import { TX_HASH, UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
-import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
-import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
+import { ApiAddress, ApiAmount, ApiTime } from '#platform/openapi/fields';
+import { TransactionItem } from '#features/pools/pools.dto';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */
 export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
@@ -64,20 +64,6 @@ export class ListTransactionsQuery {
 
   @IsAfter(TRANSACTION_CURSOR)
   after?: string;
-}
-
-export class TransactionItem {
-  @ApiId() id: string;
-  @ApiId() poolId: string;
-  @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
-  @ApiAmount() amount: string;
-  @ApiProperty({ type: String, nullable: true, description: 'Hash on the chain; null while pending' })
-  txHash: string | null;
-  @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
-  @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
-  @ApiSubmitted() submitted: Submitted | null;
-  @ApiTime() createdAt: string;
-  @ApiAddress('The wallet that owns the money') from: string;
 }
 
 export class TransactionDetail extends TransactionItem {

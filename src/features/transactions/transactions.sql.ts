@@ -8,17 +8,12 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { FINALIZED } from '#ledger/chain/chain.sql';
-import { NOT_INDEXED, indexedCount, isReader } from '#features/pools/pools.sql';
-import { submitted } from '#features/pools/unpaid.sql';
+import { NOT_INDEXED, indexedCount, isReader, transactionFields } from '#features/pools/pools.sql';
 
 const READ = { onStandby: true, chargedTo: 'caller' } as const;
 
-/** SQL: what lists show of the transaction `t`. */
-const transactionFields = (t: string): string => `
-  'id', ${t}.id, 'poolId', ${t}.pool_id, 'type', ${t}.type, 'amount', ${t}.amount::text, 'txHash', ${t}.tx_hash,
-  'blockNumber', ${t}.block_number, 'status', ${t}.status,
-  'submitted', ${submitted(t)}, 'createdAt', iso(${t}.created_at), 'from', ${t}.account`;
-const ITEM = `json_build_object(${transactionFields('t')})`;
+const FIELDS = `'poolId', t.pool_id, 'blockNumber', t.block_number, ${transactionFields('t')}`;
+const ITEM = `json_build_object(${FIELDS})`;
 const JOIN_ROWS = 'JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true';
 
 type Order = 'asc' | 'desc';
@@ -278,7 +273,7 @@ export const POOL_TRANSACTIONS_AFTER = {
 };
 
 const TRANSACTION_DETAIL = `
-  SELECT CASE WHEN readable THEN json_build_object(${transactionFields('t')},
+  SELECT CASE WHEN readable THEN json_build_object(${FIELDS},
     'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
     'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text,
     'final', coalesce(t.block_number <= ${FINALIZED}, false))::text END AS data

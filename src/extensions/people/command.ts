@@ -1,9 +1,10 @@
 import '#platform/log/source-maps';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { ADDRESS } from '#values/rules';
 import { redactText } from '#platform/log/redact';
 import { requireSchema } from '#platform/migrating/schema';
 import { recorded } from '#platform/operating/records';
+import { withClient } from '#platform/postgres/connection-settings';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { loadEnvironment } from '#settings/environment';
 import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from './deletions';
@@ -22,9 +23,7 @@ async function main(): Promise<void> {
   if ((command !== 'export' && command !== 'delete') || !ADDRESS.test(address) || rest.length > 0)
     throw new Error(USAGE);
   const { DATABASE_URL, OPERATOR } = loadEnvironment(process.env, 'ledger');
-  const client = new Client({ connectionString: DATABASE_URL, application_name: 'people' });
-  await client.connect();
-  try {
+  await withClient({ connectionString: DATABASE_URL, application_name: 'people' }, async (client) => {
     await requireSchema(client);
     await recorded(
       DATABASE_URL,
@@ -32,9 +31,7 @@ async function main(): Promise<void> {
       () => (command === 'export' ? exportAll(client, address) : deleteAll(client, address)),
       (result) => result,
     );
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function run<Parameters extends object, Row extends object>(

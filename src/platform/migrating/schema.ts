@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { Client, type ClientBase, DatabaseError } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
 import type { MigrationInterface } from 'typeorm';
 import { buildOf } from '#platform/config/build-info';
-import { COMMAND_CONNECT_MS } from '#platform/postgres/budget';
+import { withClient } from '#platform/postgres/connection-settings';
 import { statement } from '#platform/postgres/statement';
 
 interface SchemaRow {
@@ -95,15 +95,8 @@ export const problemOf = (client: ClientBase): Promise<string | undefined> =>
   problemBy(async () => (await client.query<SchemaRow>(SCHEMA.text)).rows[0]);
 
 /** The same, on a connection of its own. @throws what `pg` throws, which says the cause */
-export async function schemaProblemAt(url: string): Promise<string | undefined> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: COMMAND_CONNECT_MS });
-  try {
-    await client.connect();
-    return await problemOf(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
+export const schemaProblemAt = (url: string): Promise<string | undefined> =>
+  withClient({ connectionString: url }, problemOf);
 
 /** @throws Error where this version cannot work on the schema */
 export async function requireSchema(client: ClientBase): Promise<void> {

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { redactText } from '#platform/log/redact';
-import { COMMAND_CONNECT_MS } from '#platform/postgres/budget';
+import { withClient } from '#platform/postgres/connection-settings';
 
 /** What an operator does. */
 export interface Operation {
@@ -115,18 +115,5 @@ const end = (url: string, id: string, outcome: string, result: object): Promise<
   );
 
 /** A connection each time: between the two ends of a command hours may pass. */
-async function connected<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({
-    connectionString: url,
-    application_name: 'operator',
-    connectionTimeoutMillis: COMMAND_CONNECT_MS,
-    statement_timeout: 5000,
-  });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
+const connected = <Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> =>
+  withClient({ connectionString: url, application_name: 'operator', statement_timeout: 5000 }, work);

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client, type ClientConfig } from 'pg';
+import { COMMAND_CONNECT_MS } from './budget';
 import { isUnavailable } from './unavailable';
 
 /** By name, as `pg_settings` shows them: times in ms without a unit. */
@@ -34,6 +36,22 @@ export async function checkSettings(client: Queryable, wanted: ConnectionSetting
     `The database connection lacks settings that the service sends in "options": ${found}. ` +
       `If a pooler ignores them, set them for the role: ${remedy}`,
   );
+}
+
+/** Works with a connection of its own. @throws what `pg` throws, which says the cause */
+export async function withClient<Result>(
+  config: ClientConfig,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionTimeoutMillis: COMMAND_CONNECT_MS, ...config });
+  // Without a listener, losing an idle connection would end the process. The next query fails anyway.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 /** Times that a start asks a database that does not answer. */

@@ -26,7 +26,7 @@ beforeAll(async () => {
   ({ id: pool } = (await app.createPool(owner)) as { id: string });
   // A stream begins after what can be read when it opens.
   await readable(app);
-  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
+  others = app.nest.get(OutboxPoller, { strict: false }).tasks.size;
 });
 beforeEach(() => {
   holdSweeps();
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(async () => {
   jest.restoreAllMocks();
   for (const follower of open.splice(0)) await follower.stop();
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).tasks.size === others);
 });
 
 const pay = async (): Promise<string> =>
@@ -175,5 +175,5 @@ it('frees its connection by leaving the loop', async () => {
   const client = new SavingsClient({ baseUrl, tokens: memoryTokens(owner.token) });
   const onConnected = (): void => void pay();
   for await (const { id } of client.events({ onConnected })) if (id) break;
-  await until(() => poller.listeners === others);
+  await until(() => poller.tasks.size === others);
 });

@@ -18,7 +18,7 @@ let others: number;
 beforeAll(async () => {
   await app.listen();
   user = await app.signIn();
-  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
+  others = app.nest.get(OutboxPoller, { strict: false }).tasks.size;
 });
 // Streams are swept only where a test says so. When the database tells late which sessions have ended, as it may on a
 // busy machine, the next sweep ends all of them.
@@ -28,7 +28,7 @@ afterEach(async () => {
   jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();
   for (const socket of sockets.splice(0)) socket.destroy();
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).tasks.size === others);
 });
 
 async function follow(token = user.token): Promise<EventReader> {

@@ -21,14 +21,14 @@ beforeAll(async () => {
   await app.listen();
   [owner, member, stranger] = [await app.signIn(), await app.signIn(), await app.signIn()];
   ({ id: pool } = (await app.createPool(owner, { members: [member.address] })) as { id: string });
-  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
+  others = app.nest.get(OutboxPoller, { strict: false }).tasks.size;
 });
 beforeEach(() => void holdSweeps());
 afterEach(async () => {
   jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();
   // The consumers, and what serves webhooks, stay.
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).tasks.size === others);
 });
 
 const bearer = (user: { token: string }): Record<string, string> => ({

@@ -8,7 +8,7 @@ import { type LedgerEvent, TOPICS, type Topic, cursorText } from '#ledger/outbox
 import type * as handlers from '#ledger/outbox/on-ledger-event';
 import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
 import type * as payloads from '#ledger/outbox/payloads';
-import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
+import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import type * as setup from '#api/app.setup';
 import type * as support from '../support/app';
 import { JWT_SECRET, type SignedIn, until, useApp } from '../support/app';
@@ -73,17 +73,13 @@ describe('a reader', () => {
   const event = (id: string, topic: string, reverted?: string): LedgerEvent =>
     ({ id, topic, ...(reverted && { reverted }) }) as unknown as LedgerEvent;
 
-  it('stops before the first event of an unknown topic, or one that takes such an event back, and rests', () => {
+  it('stops before the first event of an unknown topic, or one that takes such an event back', () => {
     const unknown = new UnknownTopics(logger, 'a reader');
     const known = TOPICS.map((topic) =>
       event('k', topic, topic === 'transaction.reverted' ? 'draw.opened' : ''),
     );
     expect(unknown.endOf(known)).toBe(TOPICS.length);
-    expect(unknown.isResting).toBe(false);
     expect(unknown.endOf([known[0], event('a', NEW_TOPIC), known[1]])).toBe(1);
-    expect(unknown.isResting).toBe(true);
-    now += 5000;
-    expect(unknown.isResting).toBe(false);
     expect(unknown.endOf([known[0], known[0], event('b', 'transaction.reverted', NEW_TOPIC)])).toBe(2);
     expect(lines).toEqual([`a reader leaves "${NEW_TOPIC}" to a newer version, from event a on`]);
   });
@@ -136,14 +132,7 @@ describe('while replicas are replaced', () => {
     webhook = body.data.id as string;
     await verify(app, webhook);
   });
-  const clock = performance.now.bind(performance);
-  let ahead = 0;
-  beforeEach(() => {
-    holdSweeps();
-    // Readers may rest from what earlier tests published.
-    ahead += REST_MS;
-    jest.spyOn(performance, 'now').mockImplementation(() => clock() + ahead);
-  });
+  beforeEach(() => holdSweeps());
   afterEach(async () => {
     jest.restoreAllMocks();
     for (const stream of streams.splice(0)) stream.close();
@@ -192,16 +181,13 @@ describe('while replicas are replaced', () => {
     };
     const before = old[0].id;
     await until(async () => (await places()).every((place) => place === before));
-    // While they rest, which lasts until the clock goes on, they take the consumers no more.
-    const held = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     await publish(['deposit.confirmed', 'later']);
-    const calls: string[] = [];
-    const note = (call: unknown): void => void calls.push((call as { name: string }).name);
+    let looks = 0;
+    const note = (call: unknown): void =>
+      void (looks += Number((call as { name: string }).name === 'due_outbox_consumer'));
     subscribe('tracing:database:statement:start', note);
-    await until(() => calls.filter((name) => name === 'due_outbox_consumer').length >= 4);
+    await until(() => looks >= 4);
     unsubscribe('tracing:database:statement:start', note);
-    expect(calls).not.toContain('hold_outbox_consumer');
-    held.mockReset().mockImplementation(() => clock() + ahead);
     expect([old.map(nameOf), await sent(), seen(stream)]).toEqual([['before'], ['before'], ['before']]);
     expect(lines.filter((line) => line.includes('to a newer version'))).toHaveLength(3);
     const replica = await start();

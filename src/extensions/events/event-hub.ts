@@ -126,7 +126,7 @@ export class EventHub implements OnModuleDestroy {
   private async sendNewEvents(): Promise<void> {
     // Send nothing while it is unknown which sessions have ended.
     const { recent } = this;
-    if (!recent || !this.sessions.isFresh || this.unknown.isResting) return;
+    if (!recent || !this.sessions.isFresh) return;
     const read = await this.read(recent.cursor);
     const events = read.slice(0, this.unknown.endOf(read));
     if (events.length === 0) return this.checkPlace(recent);

@@ -96,7 +96,7 @@ export class Delivery {
     const state = await this.database.read(DUE_CONSUMER, { name });
     if (!state) return;
     this.metrics.lag.set({ consumer: name }, state.lag);
-    if (!state.due || this.running || this.stopping || this.unknown.isResting) return;
+    if (!state.due || this.running || this.stopping) return;
     this.running = this.run()
       .then((more) => more && this.poller.hurry())
       .catch((error: Error) => this.logger.warn(`${name} run failed; retrying: ${error.message}`))

@@ -13,7 +13,7 @@ type Task = () => Promise<void>;
  */
 @Injectable()
 export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly tasks = new Set<Task>();
+  readonly tasks = new Set<Task>();
   /** When the last read began, as a `performance.now()`. */
   private begun = 0;
   private readonly loop = new Loop(
@@ -34,11 +34,6 @@ export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
     this.tasks.add(task);
     this.hurry();
     return () => void this.tasks.delete(task);
-  }
-
-  /** The number of listeners. */
-  get listeners(): number {
-    return this.tasks.size;
   }
 
   /** Runs the tasks again without waiting. */

@@ -1,8 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import { AUDIENCES, type LedgerEvent, subjectOf } from './ledger-event';
 
-/** Time between two attempts to go on. Meanwhile a process of a newer version takes the event. */
-export const REST_MS = 5000;
 /** If the event is still there after this time, no process of a newer version is running. */
 const GIVE_UP_MS = 3_600_000;
 
@@ -16,17 +14,11 @@ export class UnknownTopics {
   private readonly givenUp = new Set<string>();
   /** The event before which the reader stands, and since when. */
   private stop?: { id: string; since: number };
-  private restsUntil = -Infinity;
 
   constructor(
     private readonly logger: Logger,
     private readonly reader: string,
   ) {}
-
-  /** Whether the reader has just stopped, and should not read now. */
-  get isResting(): boolean {
-    return performance.now() < this.restsUntil;
-  }
 
   /** The index of the first event before which the reader has to stop; else the number of events. */
   endOf(events: LedgerEvent[]): number {
@@ -46,7 +38,6 @@ export class UnknownTopics {
       );
       return true;
     }
-    this.restsUntil = now + REST_MS;
     if (!this.told.has(topic))
       this.logger.warn(`${this.reader} leaves "${topic}" to a newer version, from event ${event.id} on`);
     this.told.add(topic);

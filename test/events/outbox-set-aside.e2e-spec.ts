@@ -4,7 +4,7 @@ import pino from 'pino';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { SetAsideRule } from '#ledger/outbox/delivery';
 import type { LedgerEvent } from '#ledger/outbox/ledger-event';
-import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
+import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
 import { OutboxConsumers } from '#ledger/outbox/outbox-consumers';
 import { createApp } from '#api/app.setup';
 import { settings, until, useApp } from '../support/app';
@@ -27,12 +27,12 @@ const tell = (told: Told, events: LedgerEvent[]): unknown => {
 
 @Injectable()
 class Handlers {
-  @OnLedgerEvents('deposit.confirmed', { consumer: 'test.patient' })
+  @OnLedgerEvent('deposit.confirmed', { consumer: 'test.patient', most: 1000 })
   patient(events: LedgerEvent[]): unknown {
     return tell(patient, events);
   }
 
-  @OnLedgerEvents('deposit.confirmed', { consumer: 'test.asking', setsAside: true, most: 50 })
+  @OnLedgerEvent('deposit.confirmed', { consumer: 'test.asking', setsAside: true, most: 50 })
   async asking(events: LedgerEvent[]): Promise<void> {
     await tell(asking, events);
   }

@@ -4,7 +4,7 @@ import { OutageLog } from '#platform/log/outage-log';
 import { Loop } from '#platform/timing/loop';
 import { within } from '#platform/timing/waits';
 import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
-import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
+import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#extensions/events/readers.sql';
 import { FAN_OUT, FAN_OUT_TO_CROWD, type FannedOut, NEXT_CROWD } from './fan-out.sql';
@@ -50,7 +50,7 @@ export class WebhookFanOut implements OnApplicationBootstrap, OnModuleDestroy {
     await within(STOP_MS, this.loop.stop());
   }
 
-  @OnLedgerEvents(TOPICS, { consumer: 'webhooks', most: EVENTS, setsAside: true })
+  @OnLedgerEvent(TOPICS, { consumer: 'webhooks', most: EVENTS, setsAside: true })
   async onEvents(events: LedgerEvent[]): Promise<void> {
     const made = await this.database.write(FAN_OUT, {
       events: JSON.stringify(

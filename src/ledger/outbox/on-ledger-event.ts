@@ -17,14 +17,14 @@ export interface ConsumerOptions {
    * again until it works, and nothing behind it before.
    */
   setsAside?: boolean;
-}
-
-export interface BatchOptions extends ConsumerOptions {
-  /** The most events that the method gets at once. Progress is stored between two calls, and a stop waits for one. */
+  /**
+   * The method gets up to so many events at once, in order. If it throws, each of them comes again alone, so that an
+   * event that fails stops none before it. Progress is stored between two calls, and a stop waits for one.
+   */
   most?: number;
 }
 
-export interface EventHandler extends Required<BatchOptions> {
+export interface EventHandler extends Required<ConsumerOptions> {
   topics: ReadonlySet<Topic>;
   /** Gets at least one event, and `most` at most. */
   handle: (events: LedgerEvent[]) => unknown;
@@ -32,53 +32,34 @@ export interface EventHandler extends Required<BatchOptions> {
 
 type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
 type HandlerMetadata = Omit<EventHandler, 'handle'> & { isBatched: boolean };
-
-/** As many as a row of the outbox may have. */
-const MOST = 1000;
-
-/**
- * Calls a provider's method with every event of these topics, in order, one at a time, in one process. The same event
- * comes again if the method throws (with growing waits), or if the process ends before its progress is stored. The
- * method must therefore tolerate repetition. While replicas are replaced, those of the version before stop ahead of an
- * event whose topic they do not know, and leave it and what follows to the new ones (see `UnknownTopics`).
- */
-export function OnLedgerEvent<Name extends Topic>(
-  topics: Name | readonly Name[],
-  options: ConsumerOptions,
-): HandlerDecorator<LedgerEvent<Name>> {
-  return handler(topics, { ...options, isBatched: false, most: 1 });
-}
-
-/**
- * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to `most` events in order,
- * a thousand by default. If it throws, each of them comes again alone, so that an event that fails stops none before it.
- */
-export function OnLedgerEvents<Name extends Topic>(
-  topics: Name | readonly Name[],
-  options: BatchOptions,
-): HandlerDecorator<LedgerEvent<Name>[]> {
-  return handler(topics, { ...options, isBatched: true });
-}
-
 type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<Handler>,
 ) => void;
 
-const handler =
-  (
-    topics: Topic | readonly Topic[],
-    options: BatchOptions & { isBatched: boolean },
-  ): HandlerDecorator<never> =>
-  (target, key, descriptor) => {
-    const given = { topics: new Set([topics].flat()) };
-    const metadata: HandlerMetadata = { from: 'now', setsAside: false, most: MOST, ...options, ...given };
-    SetMetadata(LEDGER_EVENT_HANDLER, metadata)(target, key, descriptor as PropertyDescriptor);
-  };
+/**
+ * Calls a provider's method with every event of these topics, in order, one at a time (or `most`), in one process. The
+ * same event comes again if the method throws (with growing waits), or if the process ends before its progress is
+ * stored. The method must therefore tolerate repetition. While replicas are replaced, those of the version before stop
+ * ahead of an event whose topic they do not know, and leave it and what follows to the new ones (see `UnknownTopics`).
+ */
+export function OnLedgerEvent<Name extends Topic>(
+  topics: Name | readonly Name[],
+  options: ConsumerOptions & { most: number },
+): HandlerDecorator<LedgerEvent<Name>[]>;
+export function OnLedgerEvent<Name extends Topic>(
+  topics: Name | readonly Name[],
+  options: ConsumerOptions,
+): HandlerDecorator<LedgerEvent<Name>>;
+export function OnLedgerEvent(topics: Topic | readonly Topic[], options: ConsumerOptions): MethodDecorator {
+  const given = { topics: new Set([topics].flat()), isBatched: options.most !== undefined };
+  const metadata: HandlerMetadata = { from: 'now', setsAside: false, most: 1, ...options, ...given };
+  return SetMetadata(LEDGER_EVENT_HANDLER, metadata);
+}
 
 /**
- * The methods of all providers that are marked with these decorators.
+ * The methods of all providers that are marked with this decorator.
  * @throws Error when two handlers have the same consumer, or a provider is created for each request
  */
 export function findHandlers(discovery: DiscoveryService): EventHandler[] {

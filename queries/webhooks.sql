@@ -26,12 +26,12 @@ WITH asked AS MATERIALIZED (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
     next_attempt_at = now() + interval '30 seconds'
   FROM due WHERE d.id = due.id
-  RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
-    (SELECT body FROM webhook_events WHERE id = d.event_id)
+  RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, coalesce(
+    (SELECT body FROM webhook_events WHERE id = d.event_id AND d.topic <> ALL ('{reload,test}')),
+    (SELECT row_to_json(n) FROM (SELECT d.event_id AS id, d.topic, iso(d.created_at) AS "occurredAt") n)::text) AS body
 )
-SELECT id, webhook_id AS webhook, attempts AS attempt, url, secrets, topic, event_id AS "eventId",
-  created_at AS "createdAt", body AS event FROM claimed
-UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, 'challenge', '', now(), NULL FROM asked WHERE is_challenged;
+SELECT * FROM claimed
+UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, NULL FROM asked WHERE is_challenged;
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 lanes text[], $2 full text[]
@@ -53,8 +53,7 @@ UPDATE webhooks SET last_error = ($1::text),
   status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
   retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
   first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
-WHERE id = ($2::uuid) AND url = ($3::text) AND status = 'UNVERIFIED'
-RETURNING status;
+WHERE id = ($2::uuid) AND url = ($3::text) AND status = 'UNVERIFIED';
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 waits integer[], $2 outcomes jsonb, $3 webhook uuid, $4 slow boolean, $5 retryAfter float8, $6 url text
@@ -85,8 +84,7 @@ UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error
   status = CASE
     WHEN n.gone OR n.failures >= 5 AND n.since <= now() - interval '3 days' THEN 'DISABLED'
     WHEN n.failures >= 5 THEN 'PAUSED' ELSE 'ACTIVE' END
-FROM next n WHERE w.id = ($3::uuid) AND w.url = ($6::text) AND w.status IN ('ACTIVE', 'PAUSED')
-RETURNING w.status;
+FROM next n WHERE w.id = ($3::uuid) AND w.url = ($6::text) AND w.status IN ('ACTIVE', 'PAUSED');
 
 -- src/extensions/webhooks/deliveries.sql.ts
 -- $1 after timestamptz, $2 batch integer
@@ -125,7 +123,7 @@ PREPARE fan_out_to_crowd AS
     SELECT 200 / greatest(1, count(*)) AS most FROM taken
   ), crowd AS MATERIALIZED (
     SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
-      SELECT *, CASE WHEN subject <> 'all' THEN subject::uuid END AS pool, subject = 'all' AS is_for_all
+      SELECT *, CASE WHEN subject <> 'all' THEN subject::uuid END AS pool, subject = 'all' AS "isForAll"
       FROM taken OFFSET 0) e
     CROSS JOIN LATERAL (
 (SELECT w.address, w.id FROM (
@@ -138,7 +136,7 @@ UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHE
     ORDER BY address, id OFFSET 0) w
   ORDER BY r.address, w.id LIMIT (SELECT most FROM share))
 UNION ALL
-(SELECT address, id FROM webhooks WHERE e.is_for_all AND (address, id) > (e.address, e.webhook)
+(SELECT address, id FROM webhooks WHERE e."isForAll" AND (address, id) > (e.address, e.webhook)
   ORDER BY address, id LIMIT (SELECT most FROM share))) w
   ), seen AS (
     SELECT event, topic, webhook FROM crowd

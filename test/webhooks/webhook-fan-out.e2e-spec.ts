@@ -333,12 +333,37 @@ it('a webhook whose lane has changed since it was due takes no slot of the other
   await app.sql(`INSERT INTO webhook_deliveries (webhook_id, event_id, topic) VALUES ($1, 'x', 'test')`, [
     failed,
   ]);
-  const claim = async (...lanes: Lane[]): Promise<string[]> =>
+  const claim = async (...lanes: Lane[]): Promise<unknown[]> =>
     (await database.writeAll(CLAIM_DELIVERIES, { webhooks: [changed, failed], lanes, most: [1, 1] }))
-      .map(({ topic }) => topic)
+      .map(({ webhook, body }) => [webhook, body === null])
       .sort();
   expect(await claim('quick', 'quick')).toEqual([]);
-  expect(await claim('challenge', 'slow')).toEqual(['challenge', 'test']);
+  expect(await claim('challenge', 'slow')).toEqual(
+    [
+      [changed, true],
+      [failed, false],
+    ].sort(),
+  );
+});
+
+// The first event that was left out of one webhook is stored when others have got it.
+it('an event is sent as it was stored; a notice is its delivery, whatever is stored under its id', async () => {
+  const webhook = await webhookOf(await app.signIn());
+  await app.sql(`INSERT INTO webhook_events (id, body) VALUES ('1', '{"id": 1}'), ('2', '{"id": 2}')`);
+  await app.sql(
+    `INSERT INTO webhook_deliveries (webhook_id, event_id, topic, created_at, next_attempt_at)
+     SELECT $1, id, topic, '1970-01-01T00:16:40.12Z', '1970-01-01T00:00:00Z'::timestamptz + id * interval '1 second'
+     FROM unnest(ARRAY['draw.closed', 'reload', 'test']) WITH ORDINALITY AS d (topic, id)`,
+    [webhook],
+  );
+  const asked = { webhooks: [webhook], lanes: ['quick' as const], most: [3] };
+  const claimed = await database.writeAll(CLAIM_DELIVERIES, asked);
+  const occurredAt = '1970-01-01T00:16:40.120Z';
+  expect(claimed.map(({ body }) => body).sort()).toEqual([
+    '{"id": 1}',
+    JSON.stringify({ id: '2', topic: 'reload', occurredAt }),
+    JSON.stringify({ id: '3', topic: 'test', occurredAt }),
+  ]);
 });
 
 it('an event that cannot be stored is set aside, and those before and after it come', async () => {

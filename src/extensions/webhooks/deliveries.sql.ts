@@ -4,7 +4,7 @@ import { statement } from '#platform/postgres/statement';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { Lane, Waiting } from './slots';
 import type { Webhook } from './webhook.entity';
-import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
+import { NOTICES } from './webhooks.dto';
 
 /** Seconds from a challenge to the next one. After the third there is none, until the owner asks for it. */
 export const CHALLENGE_WAITS = [30, 300, 0];
@@ -38,10 +38,6 @@ export const CHALLENGED = {
   isSlow: false,
 } as const satisfies QueryDeepPartialEntity<Webhook>;
 
-/** Whether the owner may ask for the challenge: once a minute, while nothing else is sent. */
-export const MAY_BE_CHALLENGED = `status IN ('UNVERIFIED', 'DISABLED')
-  AND challenge_asked_at <= now() - interval '1 minute'`;
-
 export interface DueWebhook extends Waiting {
   id: string;
   /** In seconds since 1970. */
@@ -74,12 +70,17 @@ export interface ClaimedDelivery {
   url: string;
   /** All that sign now, the newest first. */
   secrets: string[];
-  topic: DeliveryTopic | 'challenge';
-  eventId: string;
-  createdAt: Date;
-  /** The event; null if the delivery is all there is. */
-  event: string | null;
+  /** What is sent; null for the challenge. */
+  body: string | null;
 }
+
+/**
+ * The event as it was stored. A notice is nothing but its delivery: `reload` has the id of the first event that was left
+ * out, which others may have got.
+ */
+const BODY = `coalesce(
+        (SELECT body FROM webhook_events WHERE id = d.event_id AND d.topic <> ALL ('{${NOTICES.join()}}')),
+        (SELECT row_to_json(n) FROM (SELECT d.event_id AS id, d.topic, iso(d.created_at) AS "occurredAt") n)::text)`;
 
 /**
  * Takes webhooks that are due, and of each as many deliveries as `most` says, or the challenge. A webhook whose lane has
@@ -117,12 +118,10 @@ export const CLAIM_DELIVERIES = statement<
       UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
         next_attempt_at = now() + ${LEASE}
       FROM due WHERE d.id = due.id
-      RETURNING d.id, d.webhook_id, d.attempts, due.url, due.secrets, d.topic, d.event_id, d.created_at,
-        (SELECT body FROM webhook_events WHERE id = d.event_id)
+      RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, ${BODY} AS body
     )
-    SELECT id, webhook_id AS webhook, attempts AS attempt, url, secrets, topic, event_id AS "eventId",
-      created_at AS "createdAt", body AS event FROM claimed
-    UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, 'challenge', '', now(), NULL FROM asked WHERE is_challenged`,
+    SELECT * FROM claimed
+    UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, NULL FROM asked WHERE is_challenged`,
 );
 
 interface Round {
@@ -143,7 +142,7 @@ interface Round {
  * their effect on the webhook, which is due again behind its owner's others. This also holds for PAUSED webhooks: each
  * attempt is a probe.
  */
-export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
+export const FINISH_DELIVERIES = statement<Round, never>(
   'finish_webhook_deliveries',
   {
     webhook: 'uuid',
@@ -180,15 +179,11 @@ export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
       status = CASE
         WHEN n.gone OR n.failures >= ${PAUSED_AFTER} AND n.since <= now() - ${DISABLED_AFTER} THEN 'DISABLED'
         WHEN n.failures >= ${PAUSED_AFTER} THEN 'PAUSED' ELSE 'ACTIVE' END
-    FROM next n WHERE w.id = :webhook AND w.url = :url AND w.status IN ('ACTIVE', 'PAUSED')
-    RETURNING w.status`,
+    FROM next n WHERE w.id = :webhook AND w.url = :url AND w.status IN ('ACTIVE', 'PAUSED')`,
 );
 
 /** Events come from now on, if the server has answered and the URL is still the same. */
-export const FINISH_CHALLENGE = statement<
-  { webhook: string; url: string; error: string | null },
-  { status: string }
->(
+export const FINISH_CHALLENGE = statement<{ webhook: string; url: string; error: string | null }, never>(
   'finish_webhook_challenge',
   { webhook: 'uuid', url: 'text', error: 'text' },
   `
@@ -196,8 +191,7 @@ export const FINISH_CHALLENGE = statement<
       status = CASE WHEN :error IS NULL THEN 'ACTIVE' ELSE status END,
       retry_at = CASE WHEN :error IS NULL THEN '-infinity' ELSE retry_at END,
       first_event = CASE WHEN :error IS NULL THEN ${PRESENT} ELSE first_event END
-    WHERE id = :webhook AND url = :url AND status = 'UNVERIFIED'
-    RETURNING status`,
+    WHERE id = :webhook AND url = :url AND status = 'UNVERIFIED'`,
 );
 
 export const REMOVE_OLD_DELIVERIES = removeExpired(

@@ -14,21 +14,20 @@ export const EVERYONE = 'all';
 /** So many deliveries of a webhook may be pending. When half of them are left, the trigger lets events come again. */
 export const MOST_PENDING = 1000;
 
-/** Some webhooks, by address and id, behind a place: those of a pool's readers, or all. Reads no more than `limit`. */
-const next = (
-  audience: { pool: string; isForAll: string },
-  after: string,
-  limit: number | string,
-): string => `
+/**
+ * Some webhooks for an event `e`, by address and id, behind the one that it has come to: those of a pool's readers, or
+ * all. Reads no more than `limit`.
+ */
+const next = (limit: number | string): string => `
   (SELECT w.address, w.id FROM (
-      SELECT r.address FROM (${readersOfPool(audience.pool)}) r
-      WHERE r.address >= ${after}address ORDER BY r.address OFFSET 0) r
+      SELECT r.address FROM (${readersOfPool('e.pool')}) r
+      WHERE r.address >= e.address ORDER BY r.address OFFSET 0) r
     CROSS JOIN LATERAL (
-      SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (${after}address, ${after}webhook)
+      SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (e.address, e.webhook)
       ORDER BY address, id OFFSET 0) w
     ORDER BY r.address, w.id LIMIT ${limit})
   UNION ALL
-  (SELECT address, id FROM webhooks WHERE ${audience.isForAll} AND (address, id) > (${after}address, ${after}webhook)
+  (SELECT address, id FROM webhooks WHERE e."isForAll" AND (address, id) > (e.address, e.webhook)
     ORDER BY address, id LIMIT ${limit})`;
 
 /** The last webhook of each event in `crowd`, and how many there are. */
@@ -88,7 +87,7 @@ export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
       WHERE EXISTS (SELECT FROM webhooks)
     ), crowd AS MATERIALIZED (
       SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
-      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e."isForAll"' }, 'e.', EACH)}) w
+      CROSS JOIN LATERAL (${next(EACH)}) w
     ), seen AS (
       SELECT event, topic, webhook FROM crowd
       UNION SELECT e.id, e.topic, w.id FROM events e
@@ -124,9 +123,9 @@ export const FAN_OUT_TO_CROWD = statement<{ subject: string; events: number }, {
       SELECT ${CROWD_WEBHOOKS} / greatest(1, count(*)) AS most FROM taken
     ), crowd AS MATERIALIZED (
       SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
-        SELECT *, CASE WHEN subject <> '${EVERYONE}' THEN subject::uuid END AS pool, subject = '${EVERYONE}' AS is_for_all
+        SELECT *, CASE WHEN subject <> '${EVERYONE}' THEN subject::uuid END AS pool, subject = '${EVERYONE}' AS "isForAll"
         FROM taken OFFSET 0) e
-      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', '(SELECT most FROM share)')}) w
+      CROSS JOIN LATERAL (${next('(SELECT most FROM share)')}) w
     ), seen AS (
       SELECT event, topic, webhook FROM crowd
     ), ${DELIVER}, last AS MATERIALIZED (

@@ -57,22 +57,14 @@ export class Slots {
 
   /** Gives slots to due webhooks. `began` and `giveBack` follow. */
   share<W extends Waiting>(due: W[]): Turn<W>[] {
-    return LANES.flatMap((lane) =>
-      this.shareLane(
-        lane,
-        due.filter((webhook) => webhook.lane === lane),
-      ),
-    );
-  }
-
-  private shareLane<W extends Waiting>(lane: Lane, due: W[]): Turn<W>[] {
     const turns = new Map<W, Turn<W>>();
     const next = this.inTurn(this.nextAtHosts(due), laneOf);
-    for (let round = 0; round < SHARES[lane].webhook; round++) {
+    for (let round = 0; round < SHARES.quick.webhook; round++) {
       const had = new Set<string>();
       for (const webhook of next) {
-        if (had.has(webhook.owner) || !this.take(webhook)) continue;
-        had.add(webhook.owner);
+        const user = userOf(webhook);
+        if (round >= SHARES[webhook.lane].webhook || had.has(user) || !this.take(webhook)) continue;
+        had.add(user);
         turns.set(webhook, { webhook, slots: (turns.get(webhook)?.slots ?? 0) + 1 });
       }
     }

@@ -4,7 +4,8 @@ import { Resolver, lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { type LookupFunction, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { callbackify, isDeepStrictEqual } from 'node:util';
 import { retryAfterOf } from '#platform/http/retry-after';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
@@ -14,6 +15,8 @@ import { WebhooksSettings } from './webhooks.settings';
 export const SEND_TIMEOUT_MS = 8000;
 /** Bytes of an answer that are read. They are discarded, unless it answers a challenge. */
 const ANSWER_BYTES = 1024;
+/** Node asks `lookup` for all, and tries one after the other. Its types do not know the option here. */
+const ALL_ADDRESSES = { autoSelectFamily: true };
 const MAY_WAIT = [429, 503];
 const LONGEST_WAIT_SECONDS = 86_400;
 
@@ -90,7 +93,8 @@ export class WebhookClient {
     const sent = request(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
-      lookup: this.lookup,
+      ...ALL_ADDRESSES,
+      lookup: (hostname, _options, callback) => this.lookup(hostname, callback),
       agent: false,
       signal,
     });
@@ -102,16 +106,7 @@ export class WebhookClient {
     return (await answered)[0];
   }
 
-  private readonly lookup: LookupFunction = (hostname, options, callback) => {
-    const done = (...result: Parameters<typeof callback>): void => process.nextTick(callback, ...result);
-    this.resolve(hostname).then(
-      (addresses) => {
-        if (options.all) done(null, addresses);
-        else done(null, addresses[0].address, addresses[0].family);
-      },
-      (error: Error) => done(error, '', 0),
-    );
-  };
+  private readonly lookup = callbackify((hostname: string) => this.resolve(hostname));
 
   /**
    * Does not use getaddrinfo: it shares a few threads with everything else, and the receiver's name server could block
@@ -152,15 +147,10 @@ async function beginningOf(answer: IncomingMessage): Promise<string> {
  * server that sends every request back has not been set up by anybody for this.
  */
 export function answersChallenge(answer: string, challenge: string): boolean {
-  const text = answer.trim();
-  return (text.startsWith('{') ? fieldOf(text) : text) === challenge;
-}
-
-function fieldOf(text: string): string {
+  if (answer.trim() === challenge) return true;
   try {
-    const { challenge, ...others } = JSON.parse(text) as Record<string, unknown>;
-    return typeof challenge === 'string' && Object.keys(others).length === 0 ? challenge : '';
+    return isDeepStrictEqual(JSON.parse(answer), { challenge });
   } catch {
-    return '';
+    return false;
   }
 }

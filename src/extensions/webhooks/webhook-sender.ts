@@ -16,7 +16,6 @@ import {
   FINISH_CHALLENGE,
   FINISH_DELIVERIES,
 } from './deliveries.sql';
-import { NOTICES } from './webhooks.dto';
 
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
@@ -86,7 +85,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   /** Sends in the background. */
   private start(webhook: DueWebhook, claimed: ClaimedDelivery[]): void {
     this.slots.began(webhook, webhook.now);
-    const isChallenge = claimed[0].topic === 'challenge';
+    const isChallenge = claimed[0].body === null;
     const work = (isChallenge ? this.challenge(claimed[0]) : this.deliver(claimed))
       .catch((error: Error) => this.logger.warn(`an attempt was not recorded: ${error.message}`))
       .then((isAnswered) => {
@@ -101,7 +100,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const began = performance.now();
     const outcomes = await Promise.all(
       deliveries.map(async (delivery) => {
-        const message = messageOf(delivery, bodyOf(delivery));
+        const message = messageOf(delivery, delivery.body!);
         return { ...delivery, ...(await this.client.post(message, this.stop.signal)) };
       }),
     );
@@ -135,20 +134,6 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     return error === null;
   }
 }
-
-/**
- * The event as it was stored. A notice is nothing but its delivery: `reload` has the id of the first event that was left
- * out, which others may have got.
- */
-export const bodyOf = ({
-  event,
-  topic,
-  eventId,
-  createdAt,
-}: Pick<ClaimedDelivery, 'event' | 'topic' | 'eventId' | 'createdAt'>): string =>
-  (NOTICES as readonly string[]).includes(topic) || event === null
-    ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
-    : event;
 
 const messageOf = (
   { id, url, secrets }: Pick<ClaimedDelivery, 'id' | 'url' | 'secrets'>,

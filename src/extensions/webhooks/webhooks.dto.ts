@@ -10,7 +10,7 @@ import {
   IsString,
   MaxLength,
 } from 'class-validator';
-import { ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
+import { ApiId, ApiInteger, ApiTime, field } from '#platform/openapi/fields';
 import { EVENT_ID } from '#ledger/outbox/event-models';
 import { RELOAD, TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
@@ -35,6 +35,8 @@ const ApiLastError = (): PropertyDecorator =>
     description: 'Reason of the last failure; null if the last attempt succeeded',
   });
 
+const ApiUrl = field({ type: String, format: 'uri', maxLength: 2048, example: URL_EXAMPLE });
+const ApiTopics = field({ enum: TOPICS, isArray: true, example: TOPICS_EXAMPLE });
 const AreTopics = (): PropertyDecorator =>
   applyDecorators(
     IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` }),
@@ -65,48 +67,26 @@ export class ChallengeAnswer {
 }
 
 export class CreateWebhookRequest {
-  @ApiProperty({
-    format: 'uri',
-    maxLength: 2048,
-    example: URL_EXAMPLE,
-    description: 'URL for events: https, on the public internet',
-  })
+  @ApiUrl('URL for events: https, on the public internet')
   @IsString()
   @MaxLength(2048)
   url: string;
 
-  @ApiProperty({
-    enum: TOPICS,
-    isArray: true,
-    required: false,
-    example: TOPICS_EXAMPLE,
-    description: 'Topics to send; by default all, including those of later versions',
-  })
+  @ApiTopics('Topics to send; by default all, including those of later versions', { required: false })
   @AreTopics()
   topics?: Topic[];
 }
 
 export class UpdateWebhookRequest {
-  @ApiProperty({
-    type: String,
-    format: 'uri',
-    maxLength: 2048,
-    required: false,
-    example: URL_EXAMPLE,
-    description: 'New URL, whose server has to answer a challenge',
-  })
+  @ApiUrl('New URL, whose server has to answer a challenge', { required: false })
   @IsOptional()
   @IsString()
   @MaxLength(2048)
   url?: string | null;
 
-  @ApiProperty({
-    enum: TOPICS,
-    isArray: true,
-    nullable: true,
+  @ApiTopics('Topics to send; null for all, including those of later versions', {
     required: false,
-    example: TOPICS_EXAMPLE,
-    description: 'Topics to send; null for all, including those of later versions',
+    nullable: true,
   })
   @AreTopics()
   topics?: Topic[] | null;
@@ -125,14 +105,7 @@ export class UpdateWebhookRequest {
 export class WebhookItem {
   @ApiId() id: string;
   @ApiProperty({ format: 'uri', example: URL_EXAMPLE }) url: string;
-  @ApiProperty({
-    enum: TOPICS,
-    isArray: true,
-    nullable: true,
-    example: TOPICS_EXAMPLE,
-    description: 'Topics to send; null for all',
-  })
-  topics: Topic[] | null;
+  @ApiTopics('Topics to send; null for all', { nullable: true }) topics: Topic[] | null;
   @ApiTime() createdAt: string;
   @ApiProperty({
     enum: WEBHOOK_STATUSES,
@@ -180,7 +153,7 @@ export class DeliveryItem {
   @ApiInteger('HTTP status of the last attempt; null if there was none', { nullable: true, example: 204 })
   lastStatus: number | null;
   @ApiLastError() lastError: string | null;
-  @ApiTime('Time of the next attempt, while PENDING', { nullable: true }) nextAttemptAt: string | null;
-  @ApiTime() createdAt: string;
-  @ApiTime(undefined, { nullable: true }) deliveredAt: string | null;
+  @ApiTime('Time of the next attempt, while PENDING', { nullable: true }) nextAttemptAt: Date | null;
+  @ApiTime() createdAt: Date;
+  @ApiTime(undefined, { nullable: true }) deliveredAt: Date | null;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
+import { type EntityManager, In, Raw } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { type Page, type PageQuery, pageOf } from '#platform/answers/pagination';
 import { Transactions } from '#platform/database/transactions';
@@ -12,7 +12,7 @@ import { User } from '#features/access/user.entity';
 import { WebhooksSettings } from './webhooks.settings';
 import { newSecret } from './signature';
 import { targetOf } from './webhook-target';
-import { CHALLENGED, MAY_BE_CHALLENGED } from './deliveries.sql';
+import { CHALLENGED } from './deliveries.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -60,17 +60,9 @@ const itemOf = (webhook: Webhook): WebhookItem => ({
   previousSecretUntil: coming(webhook.previousSecretUntil),
 });
 
-const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
-  id: delivery.id,
-  eventId: delivery.eventId,
-  topic: delivery.topic,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  lastStatus: delivery.lastStatus,
-  lastError: delivery.lastError,
-  nextAttemptAt: delivery.status === 'PENDING' ? delivery.nextAttemptAt.toISOString() : null,
-  createdAt: delivery.createdAt.toISOString(),
-  deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
+const deliveryOf = ({ webhookId: _, tries: __, ...shown }: WebhookDelivery): DeliveryItem => ({
+  ...shown,
+  nextAttemptAt: shown.status === 'PENDING' ? shown.nextAttemptAt : null,
 });
 
 const within = ({ page, limit }: PageQuery): { skip: number; take: number } => ({
@@ -145,11 +137,7 @@ export class WebhooksService {
       if (request.topics !== undefined) await manager.update(Webhook, id, { topics: request.topics });
       if (isMoved) await manager.update(Webhook, id, target);
       if (!isEnabled && status !== 'DISABLED') await manager.update(Webhook, id, DISABLED);
-      if (isEnabled && (isMoved || status === 'DISABLED')) {
-        await manager.update(Webhook, id, CHALLENGED);
-        // Until the challenge is answered events are left out, which the receiver has to know.
-        if (status !== 'UNVERIFIED') await this.notify(manager, id, 'reload');
-      }
+      if (isEnabled && (isMoved || status === 'DISABLED')) await this.begin(manager, webhook);
       return itemOf(await manager.findOneByOrFail(Webhook, { id }));
     });
   }
@@ -185,15 +173,14 @@ export class WebhooksService {
    * @throws ApiError 404, 409 if the webhook needs none, or the owner asked less than a minute ago
    */
   challenge(session: Session, text: string): Promise<WebhookItem> {
-    return this.change(session, text, async ({ id, status }, manager) => {
-      const query = manager.createQueryBuilder().update(Webhook).set(CHALLENGED);
-      const { affected } = await query.where({ id }).andWhere(MAY_BE_CHALLENGED).execute();
-      // As in `update`: what happened while it was disabled was left out.
-      if (affected && status === 'DISABLED') await this.notify(manager, id, 'reload');
-      if (affected) return itemOf(await manager.findOneByOrFail(Webhook, { id }));
-      const isVerified = status === 'ACTIVE' || status === 'PAUSED';
-      const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';
-      throw new ApiError(409, reason);
+    return this.change(session, text, async (webhook, manager) => {
+      const { id, status } = webhook;
+      if (status === 'ACTIVE' || status === 'PAUSED') throw new ApiError(409, 'The webhook has answered it');
+      const challengeAskedAt = Raw((at) => `${at} > now() - interval '1 minute'`);
+      if (await manager.existsBy(Webhook, { id, challengeAskedAt }))
+        throw new ApiError(409, 'It was sent less than a minute ago');
+      await this.begin(manager, webhook);
+      return itemOf(await manager.findOneByOrFail(Webhook, { id }));
     });
   }
 
@@ -251,6 +238,12 @@ export class WebhooksService {
       if (!retried) throw notFound();
       return deliveryOf(retried);
     });
+  }
+
+  /** Events come again once the challenge is answered; until then they are left out, which the receiver has to know. */
+  private async begin(manager: EntityManager, { id, status }: Webhook): Promise<void> {
+    await manager.update(Webhook, id, CHALLENGED);
+    if (status !== 'UNVERIFIED') await this.notify(manager, id, 'reload');
   }
 
   /** @returns the delivery; undefined if one waits already */

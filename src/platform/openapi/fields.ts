@@ -2,7 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { AMOUNT, STORED_ADDRESS } from '#values/rules';
 
 /** Makes a decorator that documents fields of one form. */
-const field =
+export const field =
   (form: ApiPropertyOptions) =>
   (description?: string, more: ApiPropertyOptions = {}): PropertyDecorator =>
     ApiProperty({ ...form, description, ...more } as ApiPropertyOptions);

@@ -142,7 +142,7 @@ export class RpcEndpoints {
     const theirs = this.askedFirst(reader).map((each) => each.about(contracts).mostBlocks);
     // All headers after the final block are read, except for a detached contract, whose headers are not stored.
     const finalized = aside ? undefined : this.marks.finalized?.number;
-    return reader.about(contracts).plan(after, upTo, { most: Math.min(...theirs), finalized });
+    return reader.about(contracts).plan(after, upTo, finalized, Math.min(...theirs));
   }
 
   /** Enough other endpoints for a majority together with the reader. */

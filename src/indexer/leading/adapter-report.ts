@@ -71,11 +71,11 @@ export async function adapterReport(examined: Examined): Promise<AdapterReport> 
   if ((await contractsWithoutCode(endpoints, [address])).size > 0)
     return { lines: [`${WRONG}there is no contract at ${address}`], fits: false };
   let [at] = await source.blocks([Math.max(from - 1, 0)]);
-  for (let head = await source.block('latest'); at && head && at.number < head.number;) {
+  for (let head = await source.latest(); at && head && at.number < head.number;) {
     const batch = await source.read(at, head.number);
     for (const event of batch.events.flatMap(withSecond)) logs.sum(event);
     at = batch.to;
-    if (at.number === head.number) head = await source.block('latest');
+    if (at.number === head.number) head = await source.latest();
   }
   if (!at) throw new Error(`the node lacks block ${from - 1}`);
   const lines = [

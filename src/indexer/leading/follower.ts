@@ -206,7 +206,7 @@ export class Follower {
     while (!this.signal.aborted) {
       await this.writer.beat('halted', cursor);
       await pause(HALTED_POLL_MS, this.signal);
-      const again = await this.reader.source.block(cursor.number).catch(() => undefined);
+      const [again] = await this.reader.source.blocks([cursor.number]).catch(() => []);
       if (again?.hash !== ours) continue;
       this.logger.warn(`resumed: the node has block ${cursor.number} again`);
       this.sync.start(cursor, this.sync.best, await this.writer.blocks.newest(WINDOW_BLOCKS));

@@ -62,13 +62,11 @@ export class BlockProof {
    */
   async prove(reading: Reading): Promise<Reading> {
     const { reader, batch } = reading;
-    const isNumbered = (contract: string): boolean => this.adapters.of(contract)?.isNumbered ?? true;
-    const unnumbered = batch.contracts.filter(
-      (contract, i) => batch.counts[i] === null || !isNumbered(contract),
-    );
+    const unnumbered: string[] = [];
     batch.contracts.forEach((contract, i) => {
-      if (typeof batch.counts[i] === 'number' && isNumbered(contract))
-        this.standings.set(contract, { completeness: 'numbers' });
+      const isNumbered = this.adapters.of(contract)?.isNumbered ?? true;
+      if (batch.counts[i] === null || !isNumbered) unnumbered.push(contract);
+      else if (batch.counts[i] !== undefined) this.standings.set(contract, { completeness: 'numbers' });
     });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;

@@ -30,14 +30,6 @@ import { type Call, type Rpc, RpcError, RpcUnavailable } from './rpc';
 /** Calls for logs in a range that no single request has room for, and for how many seconds of the endpoint's budget. */
 const SPLIT_CALLS = { most: 25, seconds: 4 };
 
-/** How far to read at once. */
-interface Limits {
-  /** Blocks. */
-  most?: number;
-  /** The last final block, if it is known. */
-  finalized?: number;
-}
-
 interface Receipt {
   transactionHash: string;
   logs: RawLog[];
@@ -64,16 +56,12 @@ export class Source {
   }
 
   /** @throws RpcError too */
-  private askAll<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
-    return this.rpc.batch<T>(calls, patienceMs, 'reading');
+  private askAll<T extends unknown[]>(calls: Call[]): Promise<T> {
+    return this.rpc.batch<T>(calls, undefined, 'reading');
   }
 
-  async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
-    const tag = typeof number === 'number' ? hex(number) : number;
-    const [block] = await this.askAll<[RawBlock | null]>(
-      [['eth_getBlockByNumber', [tag, false]]],
-      patienceMs,
-    );
+  async latest(): Promise<Block | undefined> {
+    const [block] = await this.askAll<[RawBlock | null]>([['eth_getBlockByNumber', ['latest', false]]]);
     return block ? toBlock(block) : undefined;
   }
 
@@ -106,8 +94,9 @@ export class Source {
    * The next range after a block. All headers are read of blocks that are not final; of final ranges only the first and
    * the last. No range has blocks of two kinds, so that all headers of the window are read.
    * @param finalized the last final block; without it, all but the last 64 are final
+   * @param most blocks
    */
-  plan(after: Pick<Block, 'number'>, head: number, { most = Infinity, finalized }: Limits = {}): Plan {
+  plan(after: Pick<Block, 'number'>, head: number, finalized?: number, most = Infinity): Plan {
     const from = after.number + 1;
     const final = keptFrom(head, finalized);
     const deep = head - WINDOW_BLOCKS;
@@ -117,8 +106,8 @@ export class Source {
   }
 
   /** Reads the next range, at most up to `head`. @throws as readTo */
-  read(after: Block, head: number, limits?: Limits): Promise<BlockBatch> {
-    return this.readTo(after, this.plan(after, head, limits));
+  read(after: Block, head: number): Promise<BlockBatch> {
+    return this.readTo(after, this.plan(after, head));
   }
 
   /**
@@ -284,7 +273,7 @@ export class Source {
     const error = logs.find((each) => each instanceof RpcError);
     if (error)
       throw counts.includes(undefined) ? new NodeBehind(`the node lacks blocks: ${error.message}`) : error;
-    if ((await this.block(number))?.hash !== hash)
+    if ((await this.blocks([number]))[0]?.hash !== hash)
       throw new NodeBehind(`block ${number} changed while it was read`);
     const batch = await this.assemble(blocks, (logs as RawLog[][]).flat(), counts, plan);
     return { ...batch, headers: raw as RawBlock[] };

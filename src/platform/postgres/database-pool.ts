@@ -1,7 +1,7 @@
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PgClient, onServerError } from './pg-internals';
 import { COMMIT } from './typeorm-internals';
-import { DatabaseUnavailable, OutcomeUnknown, WARNING, endsSession, tellsNothing } from './unavailable';
+import { DatabaseUnavailable, OutcomeUnknown, endsSession, tellsNothing } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
@@ -22,8 +22,8 @@ export class DatabaseClient extends PgClient {
     onServerError(this, ({ code }) => {
       if (endsSession(code)) this.endedByServer = true;
     });
-    this.on('notice', ({ code, routine }) => {
-      if (code === WARNING && routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
+    this.on('notice', ({ routine }) => {
+      if (routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
     });
   }
 

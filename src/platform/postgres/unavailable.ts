@@ -51,7 +51,6 @@ export const CANCELLED = '57014';
 export const OUT_OF_RANGE = '22023';
 /** What a guard for standbys says of a server that was promoted. */
 export const NO_STANDBY = '55000';
-export const WARNING = '01000';
 
 /**
  * SQLSTATEs, grouped by their consequences. The less obvious codes: 25006 means a server that was demoted, or is not

@@ -121,11 +121,6 @@ export class StatementPool {
     });
   }
 
-  /** Prepares a new connection for its first statement. */
-  protected prepare(_client: StatementClient, ready: (error: Error | null) => void): void {
-    ready(null);
-  }
-
   protected take(most: number): Work[] {
     return this.queue.splice(0, most);
   }
@@ -181,15 +176,11 @@ export class StatementPool {
     const connect = (): void =>
       this.pool.connect((error, client, release) => {
         if (error || !client) return this.failed(connection, error!);
-        connection.release = release;
-        this.prepare(client as StatementClient, (failure) => {
-          if (failure) return this.failed(connection, failure);
-          this.outage = undefined;
-          // The others wait for connections that are still opening.
-          const share = Math.max(Math.ceil(this.queue.length / this.opening), BATCH);
-          connection.client = client as StatementClient;
-          this.fill(connection, share);
-        });
+        this.outage = undefined;
+        // The others wait for connections that are still opening.
+        const share = Math.max(Math.ceil(this.queue.length / this.opening), BATCH);
+        Object.assign(connection, { client, release });
+        this.fill(connection, share);
       });
     const pause = this.retryAt - performance.now();
     if (pause > 0) setTimeout(connect, pause);

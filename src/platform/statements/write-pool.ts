@@ -1,9 +1,9 @@
-import type { QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { TimeLimits } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 import type { StatementBatch } from '#platform/postgres/statement-batch';
-import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import { type StatementClient, StatementPool, type Work } from './statement-pool';
+import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
@@ -40,15 +40,18 @@ interface Clock {
  * connection is replaced, and the next one has the right time.
  */
 export class WritePool extends StatementPool {
-  private readonly clocks = new WeakMap<StatementClient, Clock>();
+  private readonly clocks = new WeakMap<PoolClient, Clock>();
 
-  protected override prepare(client: StatementClient, ready: (error: Error | null) => void): void {
-    if (this.clocks.has(client)) return ready(null);
-    const stop = afterIo(this.limits.sendMs, () => client.cut());
-    this.readClock(client, (cause) => {
-      stop();
-      ready(cause && new DatabaseUnavailable('no answer on a new connection', { cause }));
-    });
+  constructor(pool: Pool, size: PoolSize, limits: TimeLimits) {
+    super(pool, size, limits);
+    // Of each new connection.
+    pool.options.verify = (client, done) => {
+      const stop = afterIo(limits.sendMs, () => (client as StatementClient).cut());
+      this.readClock(client, (error) => {
+        stop();
+        done(error ?? undefined);
+      });
+    };
   }
 
   protected override guard(client: StatementClient, [{ requested }]: readonly Work[]): BoundStatement {
@@ -63,7 +66,7 @@ export class WritePool extends StatementPool {
     return batch.isRefused || super.isUnfit(error, batch);
   }
 
-  private readClock(client: StatementClient, callback: (error: Error | null) => void): void {
+  private readClock(client: PoolClient, callback: (error: Error | null) => void): void {
     client.query(CLOCK, (error: Error | null, result?: QueryResult<{ now: number }>) => {
       if (result) this.clocks.set(client, { time: result.rows[0].now, readAt: performance.now() });
       callback(error);

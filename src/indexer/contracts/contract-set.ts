@@ -31,7 +31,7 @@ export async function followContracts(
   cursor: ChainCursor,
   { POOL_CONTRACTS, START_BLOCK }: Pick<IndexerSettings, 'POOL_CONTRACTS' | 'START_BLOCK'>,
   logger: Logger,
-  adapterOf: (address: string) => Adapter | undefined = () => undefined,
+  adapterOf: (address: string) => Adapter | undefined,
 ): Promise<void> {
   const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
     // The newest has the highest; those that new pools get only if they ask for it come before all others.
@@ -69,17 +69,18 @@ export async function followContracts(
       logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
   const set = wanted.map((each) => {
-    const { poolsBy, isNumbered, verifiedAs, views, calls, errors } = adapterOf(each.address) ?? {};
+    // Each contract of the settings has one: the process does not start otherwise.
+    const { poolsBy, isNumbered, verifiedAs, views, calls, errors } = adapterOf(each.address)!;
     return {
       ...each,
-      pools_by: poolsBy ?? 'reference',
-      numbered: isNumbered ?? true,
-      adapter: verifiedAs ?? 'ReferencePool',
+      pools_by: poolsBy,
+      numbered: isNumbered,
+      adapter: verifiedAs,
       balance_view: views?.balance,
       total_view: views?.total,
       price_view: views?.price,
       calls,
-      errors: errors ?? [],
+      errors,
       begins: late.get(each.address),
     };
   });

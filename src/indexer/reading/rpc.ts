@@ -108,9 +108,9 @@ export class Rpc {
     return Math.min(this.batchSize, this.budget.perSecond);
   }
 
-  /** @throws RpcError of the first call that the node refuses, and what `settled` throws */
-  async batch<T extends unknown[]>(calls: Call[], patienceMs?: number, turn?: Turn): Promise<T> {
-    const results = await this.settled(calls, patienceMs, turn);
+  /** For the reader. @throws RpcError of the first call that the node refuses, and what `settled` throws */
+  async batch<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
+    const results = await this.settled(calls, patienceMs, 'reading');
     for (const result of results) if (result instanceof RpcError) throw result;
     return results as T;
   }

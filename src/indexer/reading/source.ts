@@ -55,19 +55,14 @@ export class Source {
     return this.rpc.settled(calls, answerMs && 2 * answerMs, 'reading', answerMs);
   }
 
-  /** @throws RpcError too */
-  private askAll<T extends unknown[]>(calls: Call[]): Promise<T> {
-    return this.rpc.batch<T>(calls, undefined, 'reading');
-  }
-
   async latest(): Promise<Block | undefined> {
-    const [block] = await this.askAll<[RawBlock | null]>([['eth_getBlockByNumber', ['latest', false]]]);
+    const [block] = await this.rpc.batch<[RawBlock | null]>([['eth_getBlockByNumber', ['latest', false]]]);
     return block ? toBlock(block) : undefined;
   }
 
   /** Headers of the given blocks, in order; undefined for those that the node lacks. */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
-    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
+    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
     return raw.map((block, i) => {
       const found = block ? toBlock(block) : undefined;
       if (found && found.number !== numbers[i]) throw new MalformedAnswer('the node sent another block');
@@ -257,7 +252,7 @@ export class Source {
    */
   private async readPinned(after: Block, plan: Plan): Promise<BlockBatch> {
     const numbers = range(after.number + 1, plan.to);
-    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
+    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { number, hash } = blocks.at(-1)!;
     const byHash = blocks.map((each): Call => {

@@ -3,7 +3,7 @@ import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#ledger/chain/json-rpc';
 import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, chainIdOf, headerCall, toBlock } from './raw-chain';
-import { Rpc, RpcResting, RpcUnavailable } from './rpc';
+import { type Call, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
 import { type Tagged, TagReader } from './tags';
 
@@ -95,12 +95,8 @@ export class WatchedEndpoint {
   private async ask(patienceMs?: number): Promise<void> {
     try {
       if (!this.identity || this.fault) {
-        const calls = [['eth_chainId', []] as [string, unknown[]], headerCall(0)];
-        const [id, genesis] = await this.source.rpc.batch<[string, RawBlock | null]>(
-          calls,
-          patienceMs,
-          'reading',
-        );
+        const calls: Call[] = [['eth_chainId', []], headerCall(0)];
+        const [id, genesis] = await this.source.rpc.batch<[string, RawBlock | null]>(calls, patienceMs);
         const first = genesis && toBlock(genesis);
         // Some nodes answer with another block.
         if (first?.number !== 0)

@@ -49,7 +49,7 @@ export class KeeperNode {
       hexToNumber(await this.ask('eth_getTransactionCount', [address, tag]));
     const mined = await count('latest');
     // Some nodes refuse the tag. A waiting transaction is then replaced, so its nonce is still used only once.
-    return { mined, waiting: await orElse(count('pending'), () => mined) };
+    return { mined, waiting: await count('pending').catch(ifUnavailable(() => mined)) };
   }
 
   /** What a view of a contract says. @returns undefined when the contract refuses, or there is none */
@@ -61,21 +61,21 @@ export class KeeperNode {
   ): Promise<ContractFunctionReturnType<A, 'view', Name> | undefined> {
     const view = { abi: abi as Abi, functionName: functionName as string };
     const data = encodeFunctionData({ ...view, args: args as readonly unknown[] });
-    const answer = await refusable(this.ask('eth_call', [{ to, data }, 'latest']));
+    const answer = await this.ask('eth_call', [{ to, data }, 'latest']).catch(ifReverted);
     if (answer === undefined || answer === '0x') return undefined;
     return decodeFunctionResult({ ...view, data: answer }) as ContractFunctionReturnType<A, 'view', Name>;
   }
 
   /** What the call would use. @returns undefined when it would fail */
   async gasOf(from: Address, to: Address, data: Hex): Promise<bigint | undefined> {
-    const answer = await refusable(this.ask('eth_estimateGas', [{ from, to, data }, 'latest']));
+    const answer = await this.ask('eth_estimateGas', [{ from, to, data }, 'latest']).catch(ifReverted);
     return answer && hexToBigInt(answer);
   }
 
   /** Whether the call would fail after the transactions that wait, as far as the node knows and tells. */
   async failsAfterWaiting(from: Address, to: Address, data: Hex): Promise<boolean> {
-    const answer = refusable(this.ask('eth_call', [{ from, to, data }, 'pending']));
-    return (await orElse(answer, () => '0x')) === undefined;
+    const answer = this.ask('eth_call', [{ from, to, data }, 'pending']).catch(ifReverted);
+    return (await answer.catch(ifUnavailable(() => '0x' as const))) === undefined;
   }
 
   /** Enough for some blocks to come, even if each is full. */
@@ -85,7 +85,9 @@ export class KeeperNode {
     const base = hexToBigInt(baseFeePerGas);
     const wei = async (method: string): Promise<bigint> => hexToBigInt(await this.ask(method, []));
     // If a node lacks the first method, the gas price less the base fee gives the same tip.
-    const tip = await orElse(wei('eth_maxPriorityFeePerGas'), async () => (await wei('eth_gasPrice')) - base);
+    const tip = await wei('eth_maxPriorityFeePerGas').catch(
+      ifUnavailable(async () => (await wei('eth_gasPrice')) - base),
+    );
     const maxPriorityFeePerGas = tip > 0n ? tip : 0n;
     return { maxPriorityFeePerGas, maxFeePerGas: 2n * base + maxPriorityFeePerGas };
   }
@@ -116,22 +118,14 @@ export class KeeperNode {
   }
 }
 
+/** A handler that answers one kind of error otherwise. */
+const on =
+  <T>(kind: typeof CallReverted | typeof ChainUnavailable, other: () => T | Promise<T>) =>
+  (error: unknown): T | Promise<T> => {
+    if (error instanceof kind) return other();
+    throw error;
+  };
 /** For methods that not every node has. */
-async function orElse<T>(answer: Promise<T>, other: () => T | Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ChainUnavailable) return other();
-    throw error;
-  }
-}
-
-/** @returns undefined if the contract refuses */
-async function refusable<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof CallReverted) return undefined;
-    throw error;
-  }
-}
+const ifUnavailable = <T>(other: () => T | Promise<T>) => on(ChainUnavailable, other);
+/** The contract refuses. */
+const ifReverted = on(CallReverted, () => undefined);

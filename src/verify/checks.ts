@@ -100,14 +100,6 @@ export async function runCheck(
   }
 }
 
-/** Draws whose events are in doubt are only reported. @param keys contracts and ids of draws */
-async function compareDraws(look: Look, keys: string[]): Promise<void> {
-  for (const isClear of [true, false]) {
-    const some = keys.filter((key) => look.findings.isDisputed(key) !== isClear);
-    if (some.length > 0) await compareDerived(look, sql.DRAWS, wordsOf(some), isClear);
-  }
-}
-
 const BATCH = [50, 5000] as const;
 /** Pools, and ids of missing pools of which rows remain. */
 const OF_POOLS: Walk = { table: 'pools', first: sql.FIRST_POOL, next: sql.NEXT_NAMED_POOLS, atOnce: BATCH };
@@ -149,7 +141,8 @@ export const CHECKS: readonly Check[] = [
     ofChain: true,
     // Contract and id.
     walk: { table: 'lottery_draws', first: ' -1', next: sql.NEXT_DRAWS, atOnce: [1, 5000] },
-    compare: compareDraws,
+    compare: (look, keys) =>
+      compareDerived(look, sql.DRAWS, wordsOf(keys), (draw) => !look.findings.isDisputed(draw)),
   },
   { name: 'shares', ofChain: true, walk: OF_HOLDERS, compare: compareShares },
   { name: 'shareTotals', ofChain: true, compare: (look) => compareDerived(look, [sql.SHARE_TOTALS]) },
@@ -158,7 +151,7 @@ export const CHECKS: readonly Check[] = [
     name: 'set aside',
     ofChain: true,
     // While events are in doubt, the counts may be what is right.
-    compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], !look.findings.hasDisputes),
+    compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], () => !look.findings.hasDisputes),
   },
   { name: 'names', ofChain: true, compare: (look) => compareDerived(look, sql.NAMES) },
   {

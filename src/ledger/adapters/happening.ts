@@ -31,19 +31,6 @@ interface Referring {
   ref?: Hex;
 }
 
-interface Charged {
-  /** What the contract kept of the yield, beside `amount`, which the account got. */
-  fee?: bigint;
-}
-
-interface Leaving {
-  /**
-   * What the account has in the pool after it, if the event says so: of what was paid out, only as much as leaves the
-   * position is a withdrawal, and the rest is yield.
-   */
-  remaining?: bigint;
-}
-
 interface InDraw {
   drawId: bigint;
 }
@@ -59,11 +46,12 @@ interface ToPools {
   Deposited: Movement & Referring;
   /**
    * Paid out to the account, of what was paid in. What goes beyond that counts as yield, unless the contract numbers its
-   * events.
+   * events, or `remaining` says what the account has in the pool after it: then only as much as leaves the position is a
+   * withdrawal, and the rest is yield.
    */
-  Withdrawn: Movement & Referring & Leaving;
-  /** Paid out to the account, of what the pool has earned. */
-  YieldClaimed: Movement & Referring & Charged;
+  Withdrawn: Movement & Referring & { remaining?: bigint };
+  /** Paid out to the account, of what the pool has earned. `fee` is what the contract kept beside `amount`. */
+  YieldClaimed: Movement & Referring & { fee?: bigint };
   /** Earned by the pool, for all who have money in it; `aprBps` is the yearly rate, in hundredths of a percent. */
   YieldAccrued: OfPool & Omit<Money, 'account'> & { aprBps: number };
   /** The account wants its yield in the pool to be paid in again, by anyone. Moves nothing. */

@@ -43,9 +43,10 @@ const COMPARE_BLOCKS = `
 
 /**
  * The indexer reads again what it lacks of the last blocks. Those below have to go too, as it goes down from the cursor.
- * The first block of the chain stays: it tells which chain this is. Parameter: the highest that is wrong.
+ * The first block of the chain stays: it tells which chain this is. Parameter: those that are wrong.
  */
-const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigint AND number > 0';
+const FORGET_BLOCKS =
+  'DELETE FROM chain_blocks WHERE number <= (SELECT max(n) FROM unnest($1::bigint[]) n) AND number > 0';
 
 /** Compares the last blocks and the cursor with each other and with the events. Where the cursor stands, a person decides. */
 export async function compareBlocks(look: Look): Promise<void> {
@@ -57,11 +58,9 @@ export async function compareBlocks(look: Look): Promise<void> {
 
 /** Wrong blocks are forgotten, so that the indexer reads them again; but never the first block of the chain. */
 export async function reportBlocks(look: Look, wrong: Value[]): Promise<void> {
-  const others = wrong.filter(({ id }) => id !== '0');
-  await look.report(wrong.filter(({ id }) => id === '0'));
-  await look.report(others, async () => {
+  const forget = async (blocks: string[]): Promise<void> => {
     await look.client.query(LOCK_CURSOR);
-    const highest = others.map(({ id }) => BigInt(id)).reduce((a, b) => (a > b ? a : b));
-    await look.client.query(FORGET_BLOCKS, [highest.toString()]);
-  });
+    await look.client.query(FORGET_BLOCKS, [blocks]);
+  };
+  await look.report(wrong, forget, 1, (block) => block !== '0');
 }

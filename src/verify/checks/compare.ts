@@ -1,5 +1,5 @@
 import type { Value } from './findings';
-import { LOCK_CURSOR, LOCK_POOLS, type Look, unique, wordsOf } from './look';
+import { LOCK_CURSOR, LOCK_POOLS, type Look, wordsOf } from './look';
 
 /** A comparison by SQL, with its repair. */
 export interface Comparison {
@@ -101,23 +101,22 @@ export function recounted(
   };
 }
 
-/** Compares with what should be, and repairs what differs. @param isClear false while what it follows from is in doubt */
+/** Compares with what should be, and repairs what differs. @param isClear false for rows that follow from what is in doubt */
 export async function compareDerived(
   look: Look,
   all: readonly Comparison[],
   parameters: unknown[] = [],
-  isClear = true,
+  isClear?: (row: string) => boolean,
 ): Promise<void> {
   const { client } = look;
   for (const { differences, repair, lock, by } of all) {
-    const found = await look.rows<Value>(differences, ...parameters);
-    const rows = unique(found.map(({ id }) => id.split(' ').slice(0, by).join(' ')));
-    const wrong = by ? wordsOf(rows, by) : parameters;
-    const write = async (): Promise<void> => {
+    const write = async (rows: string[]): Promise<void> => {
+      const wrong = by ? wordsOf(rows, by) : parameters;
       if (lock === 'cursor') await client.query(LOCK_CURSOR);
       if (lock === 'pools') await client.query(LOCK_POOLS, [wrong[0]]);
       await client.query(repair!, wrong);
     };
-    await look.report(found, isClear && repair !== undefined ? write : undefined);
+    const found = await look.rows<Value>(differences, ...parameters);
+    await look.report(found, repair === undefined ? undefined : write, by, isClear);
   }
 }

@@ -74,17 +74,27 @@ export class Look {
     return Number((await this.column(text, table))[0]);
   }
 
-  /** @param repair writes all of it; undefined if only a person can decide what is right */
-  async report(found: Value[], repair?: () => Promise<unknown>): Promise<void> {
-    if (found.length === 0) return;
-    let repaired = this.mode.repair && repair !== undefined;
-    if (repaired)
-      await repairing(this.client, repair!).catch((error: Error) => {
-        repaired = false;
+  /**
+   * @param repair writes rows; undefined if only a person can decide what is right
+   * @param by how many words of an id name the row; all of them, if left out
+   * @param isClear whether a row may be repaired
+   */
+  async report(
+    found: Value[],
+    repair?: (rows: string[]) => Promise<unknown>,
+    by?: number,
+    isClear: (row: string) => boolean = () => true,
+  ): Promise<void> {
+    const rowOf = ({ id }: Value): string => id.split(' ').slice(0, by).join(' ');
+    const rows = this.mode.repair && repair ? unique(found.map(rowOf)).filter(isClear) : [];
+    const repaired = new Set(rows);
+    if (rows.length > 0)
+      await repairing(this.client, () => repair!(rows)).catch((error: Error) => {
+        repaired.clear();
         const tables = unique(found.map(({ kind }) => kind.split('.')[0])).join(', ');
         this.findings.skip(`${tables} could not be repaired: ${error.message}`);
       });
-    for (const each of found) this.findings.add({ ...each, repaired });
+    for (const each of found) this.findings.add({ ...each, repaired: repaired.has(rowOf(each)) });
   }
 }
 

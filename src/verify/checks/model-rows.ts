@@ -34,26 +34,22 @@ export async function compareModel(
   model: Model,
   keys: string[],
   replay: (keys: string[]) => Promise<Rows>,
-  isClear: (key: string) => boolean = () => true,
+  isClear?: (key: string) => boolean,
 ): Promise<void> {
   const tables = Object.keys(model.tables);
-  const keyOf = ({ id }: Value): string => id.split(' ').slice(0, model.by).join(' ');
   const found = await look.reading(async () => {
     const wanted = await replay(keys);
     const values: Value[][] = [];
     for (const table of tables) values.push(await compareRows(look, model, table, keys, wanted[table]));
     return values.flat();
   });
-  const wrong = unique(found.map(keyOf)).filter(isClear);
-  const clear = new Set(wrong);
-  const isJudged = (value: Value): boolean => clear.has(keyOf(value));
-  await look.report(found.filter(isJudged), async () => {
+  const write = async (wrong: string[]): Promise<void> => {
     await look.client.query(LOCK_CURSOR);
     const wanted = await replay(wrong);
     for (const table of tables) await writeRows(look, model, table, wrong, wanted[table]);
     if (model.clear) await look.client.query(model.clear, wordsOf(wrong, model.by));
-  });
-  await look.report(found.filter((value) => !isJudged(value)));
+  };
+  await look.report(found, write, model.by, isClear);
 }
 
 async function compareRows(

@@ -74,7 +74,7 @@ describe('calls of a statement', () => {
     const options = `-c lock_timeout=${lockMs}`;
     const pool = new DatabasePool({ connectionString: url, max: 3, options });
     pools.push(pool);
-    return new WritePool(pool, { width: 3, depth: 1 }, limits);
+    return new WritePool(pool, limits);
   };
   const open = (options: Parameters<typeof openPool>[0] = {}): JoinedWrites =>
     new JoinedWrites(openPool(options), INSERT, options.limits ?? PATIENT);

@@ -65,13 +65,14 @@ describe('slow reads', () => {
   const open = (width = WIDTH, own: Partial<TimeLimits> = {}, places = 2): void => {
     const limits = { ...PATIENT, ...own, amongOthersMs: AMONG_OTHERS_MS };
     asides = [];
-    slow = new SlowReads(new WritePool(writePool, { width: 2, depth: 1 }, limits), places, limits);
+    slow = new SlowReads(new WritePool(writePool, limits), places, limits);
     const accept = slow.accept.bind(slow);
     slow.accept = (work, outcome) => {
       asides.push([work.values[0] as string, outcome]);
       accept(work, outcome);
     };
-    reads = new ReadPool(pool, { width, depth: 32 }, limits, slow);
+    pool.options.max = width;
+    reads = new ReadPool(pool, limits, slow);
   };
   type Rows = Promise<Record<string, unknown>[]>;
   const ask = (statement: Statement, ...values: unknown[]): Rows =>

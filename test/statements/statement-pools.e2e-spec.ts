@@ -9,7 +9,7 @@ import {
   StatementSkipped,
   isUnavailable,
 } from '#platform/postgres/unavailable';
-import { type PoolSize, StatementPool } from '#platform/statements/statement-pool';
+import { StatementPool } from '#platform/statements/statement-pool';
 import { WritePool } from '#platform/statements/write-pool';
 import { until } from '../support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from '../support/database';
@@ -52,19 +52,18 @@ describe('pools of statements', () => {
   };
 
   const open = (
-    { reads, ...size }: Partial<PoolSize> & { reads?: boolean } = {},
+    { reads = false, width = WIDTH, depth = DEPTH } = {},
     { limits, ...config }: PoolConfig & { limits?: Partial<TimeLimits> } = {},
   ): [StatementPool, Pool] => {
     const pool = new DatabasePool({
       connectionString: database.url,
-      max: WIDTH + 1,
+      max: width,
       options: '-c lock_timeout=300ms',
       ...config,
     });
     opened.push(pool);
     const given = { ...LIMITS, ...limits };
-    const depth = reads ? DEPTH : 1;
-    return [new (reads ? StatementPool : WritePool)(pool, { width: WIDTH, depth, ...size }, given), pool];
+    return [reads ? new StatementPool(pool, depth, given) : new WritePool(pool, given), pool];
   };
   const insert = (pool: StatementPool, ...ids: number[]): Promise<unknown>[] =>
     ids.map((id) => pool.run(INSERT, [id]));

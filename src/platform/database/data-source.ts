@@ -73,7 +73,8 @@ export function readPoolOptions(environment: Settings): PoolConfig {
     statement_timeout: `${environment.limits.amongOthersMs}`,
   };
   const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
-  return { ...writePoolOptions(environment), max: reads, options: startOptions(settings) };
+  // A standby may serve reads also where the primary has no pool for them.
+  return { ...writePoolOptions(environment), max: Math.max(reads, 1), options: startOptions(settings) };
 }
 
 /** Connection options of TypeORM for all processes, the tests and the migration command line. */

@@ -18,8 +18,6 @@ import { WritePool } from '#platform/statements/write-pool';
 import { within } from '#platform/timing/waits';
 import { namedStatementSettings, poolSizes, readPoolOptions, writePoolOptions } from './data-source';
 
-/** Reads in a batch. */
-const READ_DEPTH = 32;
 /** The longest wait for the server at shutdown. */
 const END_MS = 1000;
 
@@ -51,19 +49,16 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       { type: 'postgres' }
     >;
     const { limits, DATABASE_READ_URL } = environment;
-    const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+    const { reads, slow } = poolSizes(environment.DATABASE_POOL_SIZE);
     const open = (options: PoolConfig): DatabasePool => new DatabasePool({ ...options, application_name });
-    this.writes = new WritePool(open(writePoolOptions(environment)), { width: writes, depth: 1 }, limits);
+    this.writes = new WritePool(open(writePoolOptions(environment)), limits);
     this.slow = new SlowReads(this.writes, slow, limits, slowReads);
-    const size = { width: Math.max(reads, 1), depth: READ_DEPTH };
     // If there are enough connections, reads have their own, because a write may wait for a lock.
-    this.reads = reads
-      ? new ReadPool(open(readPoolOptions(environment)), size, limits, this.slow)
-      : this.writes;
+    this.reads = reads ? new ReadPool(open(readPoolOptions(environment)), limits, this.slow) : this.writes;
     if (!DATABASE_READ_URL) return;
-    const options = { ...readPoolOptions(environment), connectionString: DATABASE_READ_URL, max: size.width };
+    const options = { ...readPoolOptions(environment), connectionString: DATABASE_READ_URL };
     const primary = { reads: this.reads, slow: this.slow };
-    this.standbys = new StandbyReads(new DatabasePool(options), size, limits, primary, standbyReads);
+    this.standbys = new StandbyReads(new DatabasePool(options), limits, primary, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */

@@ -5,7 +5,7 @@ import { parsedText } from '#platform/postgres/pg-internals';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { CANCELLED, DatabaseUnavailable, StatementSkipped, codeOf } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import { MAX_WAITING, type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
+import { MAX_WAITING, READ_DEPTH, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** A read has so many times more if the server has to prepare some first, in a session that may know no table yet. */
 const FACTOR = 5;
@@ -146,11 +146,10 @@ export class ReadPool extends StatementPool {
 
   constructor(
     pool: Pool,
-    size: PoolSize,
     limits: TimeLimits,
     private readonly slow: SlowReads,
   ) {
-    super(pool, size, limits);
+    super(pool, READ_DEPTH, limits);
   }
 
   protected override take(most: number): Work[] {

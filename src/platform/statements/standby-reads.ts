@@ -13,7 +13,7 @@ import {
 } from '#platform/postgres/unavailable';
 import { within } from '#platform/timing/waits';
 import type { SlowReads } from './slow-reads';
-import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
+import { READ_DEPTH, type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
 const ATTEMPTS_MS = [0, 1, 3, 10];
@@ -83,12 +83,11 @@ export class StandbyReads extends StatementPool {
 
   constructor(
     pool: Pool,
-    size: PoolSize,
     limits: TimeLimits,
     private readonly primary: { reads: StatementPool; slow: SlowReads },
     private readonly outcomes: Counter<'outcome'>,
   ) {
-    super(pool, size, { ...limits, resendMs: limits.standbyMs, answerMs: limits.standbyMs });
+    super(pool, READ_DEPTH, { ...limits, resendMs: limits.standbyMs, answerMs: limits.standbyMs });
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
   }
 

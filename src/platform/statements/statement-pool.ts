@@ -17,6 +17,8 @@ import { afterIo } from '#platform/timing/waits';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 export const MAX_WAITING = 1000;
+/** Reads in a batch. */
+export const READ_DEPTH = 32;
 /** Statements that go together although another connection is free. */
 const BATCH = 4;
 /** Time between two looks at what is late. */
@@ -36,13 +38,6 @@ export interface Work extends BoundStatement {
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
   /** Why it has to be sent again. */
   failure?: Error;
-}
-
-export interface PoolSize {
-  /** Maximum number of connections. */
-  width: number;
-  /** Maximum number of statements that a connection carries at a time. */
-  depth: number;
 }
 
 export type StatementClient = PoolClient & DatabaseClient;
@@ -91,9 +86,10 @@ export class StatementPool {
   /** When the next connection may be made. */
   private retryAt = 0;
 
+  /** @param depth maximum number of statements that a connection carries at a time */
   constructor(
     readonly pool: Pool,
-    private readonly size: PoolSize,
+    private readonly depth: number,
     protected readonly limits: TimeLimits,
   ) {}
 
@@ -159,9 +155,8 @@ export class StatementPool {
   private attend(): void {
     this.turn ??= setImmediate(() => {
       this.turn = undefined;
-      const { width, depth } = this.size;
-      const wanted = Math.ceil(this.queue.length / Math.min(BATCH, depth)) - this.opening;
-      for (let i = 0; i < wanted && this.connections.length < width; i++) this.open();
+      const wanted = Math.ceil(this.queue.length / Math.min(BATCH, this.depth)) - this.opening;
+      for (let i = 0; i < wanted && this.connections.length < this.pool.options.max; i++) this.open();
     });
   }
 
@@ -172,7 +167,7 @@ export class StatementPool {
   private open(): void {
     const connection: Connection = { sent: new Set(), retired: false, release: () => undefined };
     this.connections.push(connection);
-    // Callbacks, because the driver's promises around each of the two steps cost more than the steps.
+    // A callback, because a promise costs more than the step.
     const connect = (): void =>
       this.pool.connect((error, client, release) => {
         if (error || !client) return this.failed(connection, error!);
@@ -205,9 +200,9 @@ export class StatementPool {
   }
 
   /** Sends a batch of waiting statements. Ends the connection if there is none. */
-  private fill(connection: Connection, most = this.size.depth): void {
+  private fill(connection: Connection, most = this.depth): void {
     if (connection.sent.size > 0) return;
-    const works = this.take(Math.min(most, this.size.depth));
+    const works = this.take(Math.min(most, this.depth));
     if (works.length > 0) this.send(connection, works);
     else this.end(connection);
   }

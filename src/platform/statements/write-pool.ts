@@ -3,7 +3,7 @@ import type { TimeLimits } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 import type { StatementBatch } from '#platform/postgres/statement-batch';
 import { afterIo } from '#platform/timing/waits';
-import { type PoolSize, type StatementClient, StatementPool, type Work } from './statement-pool';
+import { type StatementClient, StatementPool, type Work } from './statement-pool';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
@@ -42,8 +42,8 @@ interface Clock {
 export class WritePool extends StatementPool {
   private readonly clocks = new WeakMap<PoolClient, Clock>();
 
-  constructor(pool: Pool, size: PoolSize, limits: TimeLimits) {
-    super(pool, size, limits);
+  constructor(pool: Pool, limits: TimeLimits) {
+    super(pool, 1, limits);
     // Of each new connection.
     pool.options.verify = (client, done) => {
       const stop = afterIo(limits.sendMs, () => (client as StatementClient).cut());

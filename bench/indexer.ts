@@ -79,7 +79,8 @@ async function compare(
   const head = Number(await client.getBlockNumber());
   const start = environment.START_BLOCK.first(source.contracts);
   const batches: BlockBatch[] = [];
-  for (let after = (await source.block(start - 1))!; after.number < head; after = batches.at(-1)!.to)
+  const [before] = await source.blocks([start - 1]);
+  for (let after = before!; after.number < head; after = batches.at(-1)!.to)
     batches.push(await source.read(after, head));
 
   const measures: Record<keyof Rates, () => Promise<number>> = {

@@ -9,11 +9,11 @@ import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { within } from '#platform/timing/waits';
 import { localRpcUrl } from '#ledger/chain/endpoints';
 import { type LocalChain, startChain } from './chain';
-import { DAPP, VITE, serveDapp } from './dapp';
+import { serveDapp } from './dapp';
 import { devKey, poolContracts } from './deploy';
 import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
-import { commandOf, endChild, parentOf } from './processes';
+import { endChild } from './processes';
 import { startPostgres, withClient } from './postgres';
 import { type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
 
@@ -21,7 +21,6 @@ const WATCH = process.argv.includes('--watch');
 /** `npm start -- --inspect` is meant for the API. The indexer then takes any free port, and says which. */
 const DEBUGGER = process.argv.filter((each) => /^--inspect(-brk|-wait)?(=|$)/.test(each));
 const KILL_WATCHER_MS = 5000;
-const PARENT_POLL_MS = 250;
 /** The longest wait for the last lines of a process that has ended. */
 const PRINT_MS = 1000;
 const DATA = path.resolve('.data');
@@ -48,7 +47,6 @@ async function main(): Promise<void> {
   if (!process.env.DATABASE_URL || !process.env.RPC_URL) await beAlone(DATA, RUNNING);
   const ports = await takePorts(process.env);
   if (WATCH) await compileOnChange();
-  if (process.env.npm_lifecycle_event) stopWithNpm();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment = settings(process.env, ports, {
     ...(chain && {
@@ -84,24 +82,11 @@ async function main(): Promise<void> {
 /** @returns its address; undefined where nobody could pay on it */
 async function dapp(api: string, port: number, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
-  if (WATCH) return developPage(api, port);
-  tell('Building the page');
+  tell(WATCH ? 'Starting the page' : 'Building the page');
   const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
-  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port });
+  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port, watch: WATCH });
   stops.push(() => page.stop());
   return page.url;
-}
-
-/** Vite serves the page, and loads what changes into it. */
-async function developPage(api: string, port: number): Promise<string> {
-  tell('Starting the page');
-  const options = ['--host', hostOf(process.env), '--port', `${port}`, '--strictPort'];
-  const vite = watcher([VITE, DAPP, ...options], { SERVICE: api });
-  await new Promise((resolve, reject) => {
-    vite.once('exit', () => reject(new Error('Vite ended.')));
-    vite.stdout.once('data', resolve).resume();
-  });
-  return urlOf(process.env, port);
 }
 
 async function startLocalChain(): Promise<LocalChain | undefined> {
@@ -194,7 +179,11 @@ async function run(script: string, environment: NodeJS.ProcessEnv, debug: string
 /** @returns after the first complete compilation */
 async function compileOnChange(): Promise<void> {
   const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
-  const compiler = watcher([require.resolve('typescript/bin/tsc'), ...options]);
+  const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  stops.push(() => stopChild(compiler));
   await new Promise<void>((resolve, reject) => {
     compiler.once('exit', () => reject(new Error('The compiler ended.')));
     compiler.stdout.on('data', (text: Buffer) => {
@@ -202,17 +191,6 @@ async function compileOnChange(): Promise<void> {
       if (text.includes('Watching for file changes')) resolve();
     });
   });
-}
-
-/** A program that runs beside the service, and is stopped with it. */
-function watcher(args: string[], environment: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  });
-  stops.push(() => stopChild(child));
-  return child;
 }
 
 /** Node's watcher can miss the signal during a restart. The process it watches ends without its parent. */
@@ -233,18 +211,6 @@ async function stop(code: number): Promise<void> {
     }
   }
   process.exit(code);
-}
-
-/**
- * Stops when npm ends, whatever ended it. npm passes signals on to the shell that it runs this in, and the shell dies of
- * them without telling anyone; an npm that is killed leaves the shell behind.
- */
-function stopWithNpm(): void {
-  const shell = process.ppid;
-  // Some shells replace themselves with their command. Then npm is the parent, and its own parent may end.
-  const npm = commandOf(shell).includes('local.js') ? parentOf(shell) : undefined;
-  const hasEnded = (): boolean => process.ppid !== shell || (npm !== undefined && parentOf(shell) !== npm);
-  setInterval(() => void (hasEnded() && stop(0)), PARENT_POLL_MS).unref();
 }
 
 function printLogs(): void {

@@ -4,22 +4,17 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { read } from './files';
 
-/** What Linux has in a file of /proc, or ps prints elsewhere. Empty if there is no such process. */
-function ask(pid: number, file: string, column: string): string {
+/**
+ * As Linux has it in /proc, or ps prints it elsewhere. Empty if there is no such process, or only a zombie, which has
+ * closed its files and ports.
+ */
+export function commandOf(pid: number): string {
   try {
-    if (existsSync('/proc/self/status')) return readFileSync(`/proc/${pid}/${file}`, 'utf8');
-    return execFileSync('ps', ['-ww', '-o', `${column}=`, '-p', `${pid}`]).toString();
+    if (existsSync('/proc/self/status')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', `${pid}`]).toString();
   } catch {
     return '';
   }
-}
-
-/** Empty if there is no such process, or only a zombie, which has closed its files and ports. */
-export const commandOf = (pid: number): string => ask(pid, 'cmdline', 'command');
-
-export function parentOf(pid: number): string {
-  const text = ask(pid, 'status', 'ppid');
-  return /^PPid:\s+(\d+)/m.exec(text)?.[1] ?? text.trim();
 }
 
 /** Ends a process, by force if it needs more than `patience` ms, and waits until it is gone. */

@@ -34,30 +34,16 @@ async function main(): Promise<number> {
   const source = await migrationSource(DATABASE_URL).initialize();
   try {
     const migrator = new Migrator(source, tell);
+    const commands = new Map<string, () => Promise<object>>([
+      ['run', async () => ({ ran: await migrator.run() })],
+      ['revert', async () => ({ undone: await revert(migrator) })],
+      ['roles', async () => (await migrator.grant(), {})],
+    ]);
+    const work = commands.get(command);
+    if (!work) throw new Error(USAGE);
     // A deployment runs it each time, mostly for nothing.
-    if (command === 'run' && problem === undefined) await migrator.run();
-    else if (command === 'run')
-      await recorded(
-        DATABASE_URL,
-        operation,
-        () => migrator.run(),
-        (ran) => ({ ran }),
-      );
-    else if (command === 'revert')
-      await recorded(
-        DATABASE_URL,
-        operation,
-        () => revert(migrator),
-        (undone) => ({ undone }),
-      );
-    else if (command === 'roles')
-      await recorded(
-        DATABASE_URL,
-        operation,
-        () => migrator.grant(),
-        () => ({}),
-      );
-    else throw new Error(USAGE);
+    if (command === 'run' && problem === undefined) await work();
+    else await recorded(DATABASE_URL, operation, work, (result) => result);
     return 0;
   } finally {
     await source.destroy();

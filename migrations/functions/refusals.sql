@@ -1,43 +1,36 @@
 -- Only triggers may write derived data, and nobody changes what totals do not follow.
 
-CREATE OR REPLACE TRIGGER transactions_fixed BEFORE UPDATE OF id, pool_id, owner_id, by_owner, type, account,
-  created_at ON transactions
+CREATE OR REPLACE TRIGGER transactions_fixed BEFORE TRUNCATE OR UPDATE OF id, pool_id, owner_id, by_owner, type,
+  account, created_at ON transactions
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER yield_accruals_fixed BEFORE UPDATE ON yield_accruals
+CREATE OR REPLACE TRIGGER yield_accruals_fixed BEFORE UPDATE OR TRUNCATE ON yield_accruals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER pool_members_fixed BEFORE UPDATE ON pool_members
+CREATE OR REPLACE TRIGGER pool_members_fixed BEFORE UPDATE OR TRUNCATE ON pool_members
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('counts would not follow');
-CREATE OR REPLACE TRIGGER pools_fixed BEFORE UPDATE OF id, type, owner_id, contract_address, created_at ON pools
+CREATE OR REPLACE TRIGGER pools_fixed BEFORE TRUNCATE OR UPDATE OF id, type, owner_id, contract_address,
+  created_at ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
 CREATE OR REPLACE TRIGGER pools_derived BEFORE UPDATE OF balance, pending_balance, total_yield, claimed_yield, apr_bps,
   member_count, deposit_count, withdrawal_count, claim_count, last_deposit_id, last_withdrawal_id, last_claim_id,
   last_claimed_at ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER account_days_derived BEFORE INSERT OR UPDATE OR DELETE ON account_days
+CREATE OR REPLACE TRIGGER account_days_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON account_days
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER owner_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON owner_totals
+CREATE OR REPLACE TRIGGER owner_totals_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON owner_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER pool_totals_derived BEFORE INSERT OR UPDATE OR DELETE ON pool_totals
+CREATE OR REPLACE TRIGGER pool_totals_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON pool_totals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER member_streams_derived BEFORE INSERT OR UPDATE OR DELETE ON member_streams
+CREATE OR REPLACE TRIGGER member_streams_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON member_streams
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER member_counts_derived BEFORE INSERT OR UPDATE OR DELETE ON member_counts
+CREATE OR REPLACE TRIGGER member_counts_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON member_counts
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-CREATE OR REPLACE TRIGGER pools_kept BEFORE TRUNCATE ON pools
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER pool_members_kept BEFORE TRUNCATE ON pool_members
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER transactions_kept BEFORE TRUNCATE ON transactions
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER yield_accruals_kept BEFORE TRUNCATE ON yield_accruals
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER account_days_kept BEFORE TRUNCATE ON account_days
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER owner_totals_kept BEFORE TRUNCATE ON owner_totals
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER pool_totals_kept BEFORE TRUNCATE ON pool_totals
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER member_streams_kept BEFORE TRUNCATE ON member_streams
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
-CREATE OR REPLACE TRIGGER member_counts_kept BEFORE TRUNCATE ON member_counts
-  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
+
+DROP TRIGGER IF EXISTS pools_kept ON pools;
+DROP TRIGGER IF EXISTS pool_members_kept ON pool_members;
+DROP TRIGGER IF EXISTS transactions_kept ON transactions;
+DROP TRIGGER IF EXISTS yield_accruals_kept ON yield_accruals;
+DROP TRIGGER IF EXISTS account_days_kept ON account_days;
+DROP TRIGGER IF EXISTS owner_totals_kept ON owner_totals;
+DROP TRIGGER IF EXISTS pool_totals_kept ON pool_totals;
+DROP TRIGGER IF EXISTS member_streams_kept ON member_streams;
+DROP TRIGGER IF EXISTS member_counts_kept ON member_counts;

@@ -91,7 +91,7 @@ describe('answers', () => {
     expect([status, body]).toEqual([409, { reason: 'of its own' }]);
   });
 
-  it('@ApiOkResponse() is documented in the envelope, and @ApiNoContent() with its errors', async () => {
+  it('@ApiOkResponse() is documented in the envelope, and @ApiNoContentResponse() with the errors of @ApiEndpoint()', async () => {
     const { payload } = await app.nest.inject('/docs/openapi.json');
     const { paths } = JSON.parse(payload) as { paths: Record<string, Record<string, { responses: any }>> };
     const { get, delete: forget } = paths['/example/answers/documented'];

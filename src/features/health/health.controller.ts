@@ -5,7 +5,6 @@ import {
   type HealthCheckResult,
   HealthCheckService,
   type HealthIndicatorResult,
-  HealthIndicatorService,
 } from '@nestjs/terminus';
 import { SkipThrottle } from '@nestjs/throttler';
 import { RawResponse } from '#platform/answers/raw-response';
@@ -27,7 +26,6 @@ export class HealthController {
   constructor(
     private readonly health: HealthService,
     private readonly terminus: HealthCheckService,
-    private readonly indicators: HealthIndicatorService,
     private readonly schema: SchemaWatch,
   ) {}
 
@@ -64,8 +62,9 @@ export class HealthController {
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async ready(): Promise<HealthCheckResult> {
     const isConnected = (await this.health.databaseStatus()) === 'connected';
-    const is = (key: string, problem: string | false | undefined) => (): HealthIndicatorResult =>
-      problem ? this.indicators.check(key).down(problem) : this.indicators.check(key).up();
+    const is = (key: string, message: string | false | undefined) => (): HealthIndicatorResult => ({
+      [key]: message ? { status: 'down', message } : { status: 'up' },
+    });
     try {
       return await this.terminus.check([
         is('database', !isConnected && 'disconnected'),

@@ -14,7 +14,6 @@ import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
 import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { IsAmount } from '#ledger/chain/amounts';
-import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
 const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
@@ -120,6 +119,11 @@ export class CancelledPoolId {
   @ApiId() id: string;
 }
 
+class Submitted {
+  @ApiProperty({ pattern: '^0x[0-9a-f]{64}$' }) hash: string;
+  @ApiTime() at: string;
+}
+
 export class TransactionItem {
   @ApiId() id: string;
   @ApiId() poolId: string;
@@ -129,7 +133,13 @@ export class TransactionItem {
   txHash: string | null;
   @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
-  @ApiSubmitted() submitted: Submitted | null;
+  @ApiProperty({
+    type: Submitted,
+    nullable: true,
+    description:
+      'Submitted payment of a pending deposit: its hash, and since when. null once it is on the chain, failed or was replaced. Only the chain confirms a payment',
+  })
+  submitted: Submitted | null;
   @ApiTime() createdAt: string;
   @ApiAddress('The wallet that owns the money') from: string;
 }

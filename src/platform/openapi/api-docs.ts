@@ -3,7 +3,6 @@ import {
   ApiBearerAuth,
   ApiExtension,
   ApiExtraModels,
-  ApiNoContentResponse,
   ApiOperation,
   ApiProperty,
   ApiResponse,
@@ -117,16 +116,6 @@ export function ApiData(
     ApiEndpoint(options, topLevelCopy),
   );
 }
-
-/** Answers 204 without a body, and documents it as `ApiData` does. */
-export const ApiNoContent = (
-  options: Pick<Options, 'summary' | 'description' | 'errors'> = {},
-): MethodDecorator =>
-  applyDecorators(
-    HttpCode(204),
-    ApiNoContentResponse({ description: 'Done; no body' }),
-    ApiEndpoint(options),
-  );
 
 /** Documents what an endpoint does and its errors. Its answers are documented beside this. */
 export function ApiEndpoint(

@@ -18,7 +18,7 @@ import {
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
@@ -26,7 +26,7 @@ import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
 import { Page, TopLevelCopy, PageQuery, pageWithCursor } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
-import { ApiNoContent } from '#platform/openapi/api-docs';
+import { ApiEndpoint } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 
 export class Saver {
@@ -93,7 +93,9 @@ export class AnswersController {
   }
 
   @Delete('documented')
-  @ApiNoContent({ summary: 'Forget a saver', errors: [404] })
+  @HttpCode(204)
+  @ApiNoContentResponse({ description: 'Done; no body' })
+  @ApiEndpoint({ summary: 'Forget a saver', errors: [404] })
   forget(): void {}
 
   @Sse('events')

@@ -16,6 +16,8 @@ import { Database } from './database';
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;
 const MAX_REST_MS = 1000;
+/** A sweep ends after this time and the next one continues it, so that what expires in other tables waits no longer. */
+const MAX_SWEEP_MS = 60_000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
 /** Interval after which a sweep starts over, for rows that were locked or came late. */
@@ -98,7 +100,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Removes all rows that have expired, of each table whatever happens to the others. Tables take turns, so that none
+   * Removes rows that have expired, of each table whatever happens to the others. Tables take turns, so that none
    * waits for a long one. Rests after each full batch as long as it took, so that it is at most half of the work of one
    * connection.
    * @returns the number of rows
@@ -108,7 +110,8 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     const { signal } = this.loop;
     let total = 0;
     const errors: unknown[] = [];
-    for (let open = this.tables; open.length > 0 && !signal.aborted;) {
+    const ends = performance.now() + MAX_SWEEP_MS;
+    for (let open = this.tables; open.length > 0 && performance.now() < ends && !signal.aborted;) {
       const unfinished: Expiry[] = [];
       for (const expiry of open) {
         const began = performance.now();

@@ -98,49 +98,38 @@ export async function rebuildPositions(client: Client, pools: string[]): Promise
 async function replay(client: Client, events: PositionEvent[], journalAbove: number): Promise<number> {
   const pools = await load(client, events);
   const former = new FormerRows();
-  const changed = new Map<LoadedPool, Set<string>>();
   let wrong = 0;
   for (const event of events) {
     const pool = pools.get(event.poolId)!;
     if (event.blockNumber > journalAbove) former.keep(pool, event);
     const effect = applyEvent(pool, event);
     if (effect !== 'exact') wrong += 1;
-    if (effect === 'impossible') continue;
-    pool.exists = true;
-    let accounts = changed.get(pool);
-    if (!accounts) changed.set(pool, (accounts = new Set()));
-    for (const account of accountsOf(event)) accounts.add(account);
+    if (effect !== 'impossible') pool.exists = true;
   }
   await former.save(client, journalAbove);
-  await savePositions(client, changed);
+  await savePositions(
+    client,
+    [...pools.values()].filter(({ exists }) => exists),
+  );
   return wrong;
 }
 
 async function load(client: Client, events: PositionEvent[]): Promise<Map<string, LoadedPool>> {
-  const accounts = new Map<string, Set<string>>();
-  for (const event of events) {
-    const { poolId } = event;
-    let touched = accounts.get(poolId);
-    if (!touched) accounts.set(poolId, (touched = new Set()));
-    for (const account of accountsOf(event)) touched.add(account);
-  }
   const pools = new Map<string, LoadedPool>();
-  for (const id of accounts.keys())
-    pools.set(id, {
-      id,
-      weights: noWeights(),
-      accruals: new Map(),
-      positions: new Map(),
-      kept: 0,
-      exists: false,
-    });
+  for (const event of events) {
+    let pool = pools.get(event.poolId);
+    if (!pool) pools.set(event.poolId, (pool = emptyPool(event.poolId)));
+    for (const account of accountsOf(event)) pool.accounts.add(account);
+  }
   const weights = await client.query<WeightsRow & { pool: string }>({
     ...sql.LOAD_WEIGHTS,
-    values: [literal([...accounts.keys()])],
+    values: [literal([...pools.keys()])],
   });
   for (const row of weights.rows)
     Object.assign(pools.get(row.pool)!, { weights: toWeights(row), kept: row.accruals, exists: true });
-  const pairs = [...accounts].flatMap(([pool, some]) => [...some].map((address) => [pool, address]));
+  const pairs = [...pools.values()].flatMap(({ id, accounts }) =>
+    [...accounts].map((address) => [id, address]),
+  );
   const positions = await client.query<LoadedPosition>({
     ...sql.LOAD_POSITIONS,
     values: [0, 1].map((n) => literal(pairs.map((pair) => pair[n]))),
@@ -161,11 +150,17 @@ async function load(client: Client, events: PositionEvent[]): Promise<Map<string
 /** A pool, with those of its accounts that a batch touches. */
 interface LoadedPool extends PoolPositions {
   id: string;
+  accounts: Set<string>;
   /** The number of accruals that the database has. */
   kept: number;
   /** Whether the pool has a row, in the database or in this batch. */
   exists: boolean;
 }
+
+const emptyPool = (id: string): LoadedPool => ({
+  ...{ id, accounts: new Set(), kept: 0, exists: false },
+  ...{ weights: noWeights(), accruals: new Map(), positions: new Map() },
+});
 
 /** Rows as the driver returns them. */
 type Row<T> = { [K in keyof T]: T[K] extends bigint ? string : T[K] };
@@ -213,19 +208,19 @@ const POSITION_COLUMNS = [
 /** An array literal. The values are digits and hex, so nothing needs quoting. */
 const literal = (values: (string | number | bigint)[]): string => `{${values.join(',')}}`;
 
-/** Writes the rows of these pools, and of the given accounts in each. */
-async function savePositions(client: Client, changed: Map<LoadedPool, Set<string>>): Promise<void> {
-  if (changed.size === 0) return;
-  const pools = [...changed.keys()].map(({ id, weights }) => ({ id, ...weights }));
-  const rates = [...changed.keys()].flatMap(({ id, weights, accruals, kept }) =>
+/** Writes the rows of these pools and their accounts. */
+async function savePositions(client: Client, changed: LoadedPool[]): Promise<void> {
+  if (changed.length === 0) return;
+  const pools = changed.map(({ id, weights }) => ({ id, ...weights }));
+  const rates = changed.flatMap(({ id, weights, accruals, kept }) =>
     Array.from({ length: weights.accruals - kept }, (_, i) => kept + 1 + i).map((number) => ({
       id,
       number,
       ...accruals.get(number)!,
     })),
   );
-  const positions = [...changed].flatMap(([{ id, positions: all }, accounts]) =>
-    [...accounts].map((address) => ({ id, address, ...all.get(address)! })),
+  const positions = changed.flatMap(({ id, positions: all }) =>
+    [...all].map(([address, position]) => ({ id, address, ...position })),
   );
   const values = [
     ...WEIGHT_COLUMNS.map((column) => literal(pools.map((row) => row[column]))),

@@ -90,9 +90,8 @@ export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | '
 }
 
 /** All accounts whose positions the event may change. */
-export const accountsOf = ({ account, members }: Pick<PositionEvent, 'account' | 'members'>): string[] => [
-  ...new Set([...(account === null ? [] : [account]), ...(members ?? [])]),
-];
+export const accountsOf = ({ account, members }: Pick<PositionEvent, 'account' | 'members'>): string[] =>
+  account === null ? (members ?? []) : members ? [...new Set([account, ...members])] : [account];
 
 export const noWeights = (): Weights => ({
   total: 0n,

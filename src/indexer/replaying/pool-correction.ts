@@ -1,7 +1,7 @@
 import { columnsOf } from '#platform/postgres/columns';
 import type { Decision, Rules } from '#indexer/ledger/decide';
 import { updateKept } from '#indexer/ledger/event-applier';
-import { refusal } from '#indexer/ledger/set-aside';
+import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
 import { LOCK_CURSOR, LOCK_POOLS, type Look } from '#verify/checks/look';
 import { CORRECT_ROWS } from './rows.sql';
@@ -110,6 +110,7 @@ export class PoolCorrection {
     const { client } = this.look;
     const decided = new Map<string, number>();
     const changed: Decision[] = [];
+    const tally = new Tally();
     await decideAgain(
       this.look,
       [STORED_OF, ids, ...columnsOf(draws, 'contract', 'drawId')],
@@ -121,9 +122,12 @@ export class PoolCorrection {
         changed.push(decision);
       },
       async () => {
+        tally.add(changed);
         if (changed.length > 0) await updateKept(client, changed.splice(0));
       },
     );
+    // The check of these counts repairs nothing while events are in doubt.
+    await tally.keep(client);
     return decided;
   }
 }

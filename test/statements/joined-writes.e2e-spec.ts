@@ -77,7 +77,7 @@ describe('calls of a statement', () => {
     return new WritePool(pool, limits);
   };
   const open = (options: Parameters<typeof openPool>[0] = {}): JoinedWrites =>
-    new JoinedWrites(openPool(options), INSERT, options.limits ?? PATIENT);
+    new JoinedWrites(openPool(options), INSERT);
   const insert = (writes: JoinedWrites, ids: number[]): Promise<Row[]>[] =>
     ids.map((id) => writes.run<Row>([[id], [null]]));
   const stored = async (): Promise<number[]> =>
@@ -133,7 +133,7 @@ describe('calls of a statement', () => {
     const network = await HeldEnds.start(app.database.url);
     try {
       const pool = openPool({ url: network.url });
-      const writes = new JoinedWrites(pool, INSERT, PATIENT);
+      const writes = new JoinedWrites(pool, INSERT);
       await Promise.all(insert(writes, [1, 2]));
       const sent = jest.spyOn(pool, 'run');
       network.hold();

@@ -65,7 +65,7 @@ describe('slow reads', () => {
   const open = (width = WIDTH, own: Partial<TimeLimits> = {}, places = 2): void => {
     const limits = { ...PATIENT, ...own, amongOthersMs: AMONG_OTHERS_MS };
     asides = [];
-    slow = new SlowReads(new WritePool(writePool, limits), places, limits);
+    slow = new SlowReads(new WritePool(writePool, limits), places);
     const accept = slow.accept.bind(slow);
     slow.accept = (work, outcome) => {
       asides.push([work.values[0] as string, outcome]);

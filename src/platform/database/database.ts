@@ -52,7 +52,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     const { reads, slow } = poolSizes(environment.DATABASE_POOL_SIZE);
     const open = (options: PoolConfig): DatabasePool => new DatabasePool({ ...options, application_name });
     this.writes = new WritePool(open(writePoolOptions(environment)), limits);
-    this.slow = new SlowReads(this.writes, slow, limits, slowReads);
+    this.slow = new SlowReads(this.writes, slow, slowReads);
     // If there are enough connections, reads have their own, because a write may wait for a lock.
     this.reads = reads ? new ReadPool(open(readPoolOptions(environment)), limits, this.slow) : this.writes;
     if (!DATABASE_READ_URL) return;
@@ -128,8 +128,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    if (!this.joined.has(statement))
-      this.joined.set(statement, new JoinedWrites(this.writes, statement, this.environment.limits));
+    if (!this.joined.has(statement)) this.joined.set(statement, new JoinedWrites(this.writes, statement));
     const joined = this.joined.get(statement)!;
     const parameters = valuesOf(statement, values) as unknown[][];
     return traced(statement, 'joined', () => joined.run<Row>(parameters));

@@ -1,5 +1,4 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
-import type { TimeLimits } from '#platform/postgres/budget';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import { MAX_WAITING, type StatementPool } from './statement-pool';
@@ -45,7 +44,6 @@ export class JoinedWrites {
   constructor(
     private readonly pool: StatementPool,
     private readonly statement: Statement,
-    private readonly limits: TimeLimits,
   ) {}
 
   get waiting(): number {
@@ -82,7 +80,7 @@ export class JoinedWrites {
 
   /** They have waited as long as statements may wait to be sent again. */
   private refuseLate(): void {
-    const oldest = performance.now() - this.limits.resendMs;
+    const oldest = performance.now() - this.pool.limits.resendMs;
     while (this.calls.length > 0 && this.calls[0].requested < oldest)
       this.calls.shift()!.reject(new DatabaseUnavailable('earlier statements took too long'));
   }

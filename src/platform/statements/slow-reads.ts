@@ -50,7 +50,6 @@ export class SlowReads {
   constructor(
     private readonly pool: StatementPool,
     private readonly places: number,
-    private readonly limits: TimeLimits,
     private readonly counter?: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) counter?.inc({ outcome }, 0);
@@ -75,7 +74,7 @@ export class SlowReads {
   limitMs({ connection }: StatementClient, reads: readonly BoundStatement[]): number {
     const isUsual =
       this.lines.size < MANY && reads.every(({ statement: { name } }) => parsedText(connection, name));
-    return this.limits.amongOthersMs * (isUsual ? 1 : FACTOR);
+    return this.pool.limits.amongOthersMs * (isUsual ? 1 : FACTOR);
   }
 
   /** @param outcome whether the server has cancelled it among others, or it came here at once */
@@ -89,7 +88,7 @@ export class SlowReads {
       return this.refuse(work, 'too many slow reads of one party are waiting');
     this.lines.set(party, line.set(key, group));
     group.add(work);
-    afterIo(work.requested + this.limits.resendMs - performance.now(), () => {
+    afterIo(work.requested + this.pool.limits.resendMs - performance.now(), () => {
       if (group.delete(work)) this.refuse(work, 'slow reads take all their connections');
     });
     this.serve();

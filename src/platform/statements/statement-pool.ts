@@ -90,7 +90,7 @@ export class StatementPool {
   constructor(
     readonly pool: Pool,
     private readonly depth: number,
-    protected readonly limits: TimeLimits,
+    readonly limits: TimeLimits,
   ) {}
 
   /** Statements that are not sent yet. */

@@ -9,11 +9,11 @@ it('reports a difference once if its batch takes too long and is compared again 
   const findings = new Findings(10);
   const missing = { id: 'b', found: null, wanted: null, repaired: false };
   const whole: Check = {
-    ...{ name: 'whole', ofChain: false },
+    name: 'whole',
     compare: () => Promise.resolve(findings.add({ ...missing, kind: 'whole.before' })),
   };
   const check: Check = {
-    ...{ name: 'test', ofChain: false },
+    name: 'test',
     walk: { table: '', first: '', next: '', atOnce: [2, 2] },
     compare(_, keys) {
       const difference = { id: 'a', found: null, wanted: null };

@@ -30,8 +30,6 @@ interface Walk {
 /** One comparison: of everything at once, or of one batch of keys after another. */
 export interface Check {
   readonly name: string;
-  /** Whether it compares data that was read from the chain. */
-  readonly ofChain: boolean;
   /** What it requests from the endpoints, if anything: blocks, or the contracts' own values. The latter differ by their keys. */
   readonly asks?: 'blocks' | 'contracts';
   readonly walk?: Walk;
@@ -113,7 +111,6 @@ const OF_HOLDERS: Walk = { table: 'share_holdings', first: ' ', next: NEXT_HOLDE
 export const CHECKS: readonly Check[] = [
   {
     name: 'events',
-    ofChain: true,
     // Contract and number.
     walk: { table: 'chain_events', first: ' 0', next: NEXT_EVENTS, atOnce: [1000, 5000] },
     compare: async (look, keys) =>
@@ -121,42 +118,37 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'blocks on the chain',
-    ofChain: true,
     asks: 'blocks',
     walk: { table: 'chain_blocks', first: '-1', next: NEXT_BLOCKS, atOnce: [200, 200] },
     compare: compareBlocksAtNode,
   },
   {
     name: 'events on the chain',
-    ofChain: true,
     asks: 'blocks',
     // Block and log index.
     walk: { table: 'chain_events', first: '-1 -1', next: NEXT_STORED, atOnce: [50, 200] },
     compare: compareEventsAtNode,
   },
-  { name: 'blocks', ofChain: true, compare: compareBlocks },
-  { name: 'published', ofChain: true, compare: comparePublished },
+  { name: 'blocks', compare: compareBlocks },
+  { name: 'published', compare: comparePublished },
   {
     name: 'draws',
-    ofChain: true,
     // Contract and id.
     walk: { table: 'lottery_draws', first: ' -1', next: sql.NEXT_DRAWS, atOnce: [1, 5000] },
     compare: (look, keys) =>
       compareDerived(look, sql.DRAWS, wordsOf(keys), (draw) => !look.findings.isDisputed(draw)),
   },
-  { name: 'shares', ofChain: true, walk: OF_HOLDERS, compare: compareShares },
-  { name: 'shareTotals', ofChain: true, compare: (look) => compareDerived(look, [sql.SHARE_TOTALS]) },
-  { name: 'winners', ofChain: true, compare: (look) => compareDerived(look, [sql.WINNERS]) },
+  { name: 'shares', walk: OF_HOLDERS, compare: compareShares },
+  { name: 'shareTotals', compare: (look) => compareDerived(look, [sql.SHARE_TOTALS]) },
+  { name: 'winners', compare: (look) => compareDerived(look, [sql.WINNERS]) },
   {
     name: 'set aside',
-    ofChain: true,
     // While events are in doubt, the counts may be what is right.
     compare: (look) => compareDerived(look, [sql.SET_ASIDE], [], () => !look.findings.hasDisputes),
   },
-  { name: 'names', ofChain: true, compare: (look) => compareDerived(look, sql.NAMES) },
+  { name: 'names', compare: (look) => compareDerived(look, sql.NAMES) },
   {
     name: 'ledger',
-    ofChain: true,
     walk: OF_POOLS,
     async compare(look, ids) {
       look.findings.doubt(await look.rows<Doubt>(COMPARE_LEDGER_ROWS, ids));
@@ -165,13 +157,11 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'pools',
-    ofChain: false,
     walk: OF_POOLS,
     compare: (look, ids) => compareDerived(look, sql.OF_POOLS, [ids]),
   },
   {
     name: 'positions',
-    ofChain: true,
     walk: OF_POOLS,
     async compare(look, ids) {
       const clear = ids.filter((id) => !look.findings.isDisputed(id));
@@ -180,25 +170,22 @@ export const CHECKS: readonly Check[] = [
       await comparePositions(look, clear);
     },
   },
-  { name: 'totals', ofChain: false, compare: (look) => compareDerived(look, [sql.TOTALS]) },
-  { name: 'unpaid', ofChain: false, compare: (look) => compareDerived(look, [sql.CANCELLED]) },
+  { name: 'totals', compare: (look) => compareDerived(look, [sql.TOTALS]) },
+  { name: 'unpaid', compare: (look) => compareDerived(look, [sql.CANCELLED]) },
   {
     name: 'addresses',
-    ofChain: false,
     walk: { table: 'users', first: '', next: sql.NEXT_ADDRESSES, atOnce: BATCH },
     compare: (look, addresses) => compareDerived(look, sql.OF_ADDRESSES, [addresses]),
   },
   {
     name: 'contracts',
-    ofChain: true,
     asks: 'contracts',
     walk: { table: 'chain_contracts', first: '', next: NEXT_CONTRACTS, atOnce: BATCH },
     compare: compareSeqs,
   },
-  { name: 'completeness', ofChain: true, asks: 'contracts', compare: tellCompleteness },
+  { name: 'completeness', asks: 'contracts', compare: tellCompleteness },
   {
     name: 'chain',
-    ofChain: true,
     asks: 'contracts',
     // Pools, and pools with an account. Anyone can add accounts to a pool, so each is a key.
     walk: {
@@ -212,7 +199,6 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'shares on the chain',
-    ofChain: true,
     asks: 'contracts',
     walk: { ...OF_HOLDERS, atOnce: [20, 500] },
     compare: compareBalances,

@@ -4,7 +4,6 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CappedChain, CallsUsedUp } from '#verify/contract/holdings';
 import { connect } from '#verify/checks/connection';
-import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { CHECKS, type Check, nextBatch } from './checks';
@@ -121,19 +120,17 @@ export class ContinuousVerification {
         this.progress = new Map(rows.map(({ name, ...each }) => [name, each]));
       }
       const { progress } = this;
-      const { hasCursor: hasEvents } = (await client.query<{ hasCursor: boolean }>(HAS_CURSOR)).rows[0];
-      const possible = CHECKS.filter(({ ofChain, asks }) => !asks && (hasEvents || !ofChain));
-      for (const check of possible.filter(({ walk }) => walk)) {
+      const stored = CHECKS.filter(({ asks }) => !asks);
+      for (const check of stored.filter(({ walk }) => walk)) {
         await this.again(client, check);
         await this.next(client, check, check.name === 'events' ? EVENTS_AT_ONCE : perRound);
       }
       // Comparisons of complete data take longer: one a round.
-      const wholes = possible.filter(({ walk }) => !walk);
+      const wholes = stored.filter(({ walk }) => !walk);
       await this.next(client, wholes[this.rounds++ % wholes.length], 1);
-      if (hasEvents)
-        await this.askChain(client).catch((error: Error) => {
-          if (!(error instanceof CallsUsedUp)) this.fail('chain', error);
-        });
+      await this.askChain(client).catch((error: Error) => {
+        if (!(error instanceof CallsUsedUp)) this.fail('chain', error);
+      });
       // The connection writes nothing else.
       await client.query('BEGIN READ WRITE');
       await client

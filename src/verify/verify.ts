@@ -1,6 +1,5 @@
 import { connect, lockRepair } from '#verify/checks/connection';
 import type { AskedChain } from '#verify/contract/holdings';
-import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look, Stopped } from '#verify/checks/look';
 import { CHECKS, runCheck } from './checks';
@@ -28,9 +27,8 @@ export async function verify(
     const client = await connect(databaseUrl, repair, STATEMENT_TIMEOUT_MS);
     try {
       if (repair) await lockRepair(client);
-      const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const look = new Look(client, findings, { repair, signal, chain: endpoints });
-      await compareAll(look, rows[0].hasCursor, tell);
+      await compareAll(look, tell);
     } finally {
       await client.end().catch(() => undefined);
     }
@@ -44,12 +42,11 @@ export async function verify(
 const PROGRESS_MS = 5000;
 
 /** Checks that a node cannot answer are left out and reported. */
-async function compareAll(look: Look, hasEvents: boolean, tell: (line: string) => unknown): Promise<void> {
+async function compareAll(look: Look, tell: (line: string) => unknown): Promise<void> {
   const { chain } = look.mode;
   const failed = new Set<string>();
   let last = Date.now();
   for (const check of CHECKS) {
-    if (check.ofChain && !hasEvents) continue;
     if (check.asks && (!chain || failed.has(check.asks))) continue;
     try {
       await runCheck(check, look, (share) => {
@@ -63,5 +60,6 @@ async function compareAll(look: Look, hasEvents: boolean, tell: (line: string) =
       look.findings.skip(`chain: ${(error as Error).message}`);
     }
   }
-  if (chain && !hasEvents) look.findings.skip('no chain has been read yet');
+  if (chain && (await look.rows('SELECT FROM chain_cursor')).length === 0)
+    look.findings.skip('no chain has been read yet');
 }

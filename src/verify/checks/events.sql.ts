@@ -154,6 +154,3 @@ export const COMPARE_LEDGER_ROWS = `
     y.accrued_at::text, ARRAY[y.pool_id::text]
   FROM yield_accruals y JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
   WHERE y.pool_id = ANY($1::uuid[]) AND y.accrued_at <> e.block_time`;
-
-/** Whether a chain was ever read. */
-export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

@@ -75,17 +75,19 @@ interface Row {
 
 /**
  * The events that the logs are: two of those that say two things, and movements of money for those of vaults, whose
- * holdings it keeps. Call it once for each event, in
- * the transaction that stores it, in the order of the chain.
+ * holdings it keeps. Call it once for each event, in the transaction that stores it, in the order of the chain.
  */
 export async function asMovements(client: Client, read: ChainEvent[]): Promise<ChainEvent[]> {
   const events = read.some((event) => event.second) ? read.flatMap(withSecond) : read;
+  const others = events.filter((event) => !isOfShares(event));
+  // Most batches have none.
+  if (others.length === events.length) return others;
   const ofShares = withFees(events.filter(isOfShares));
-  if (ofShares.length === 0) return events.filter((event) => !isOfShares(event));
+  if (ofShares.length === 0) return others;
   const holdings = await Holdings.load(client, ofShares);
   const movements = inOrder(ofShares).flatMap((event) => movementsOf(event, holdings.vault(event.contract)));
   await holdings.save(client);
-  return [...events.filter((event) => !isOfShares(event)), ...movements];
+  return [...others, ...movements];
 }
 
 const inOrder = (events: ShareEvent[]): ShareEvent[] =>

@@ -57,9 +57,9 @@ export class DtoPipe extends ValidationPipe {
   }
 
   /**
-   * What NestJS's pipe does with a value that needs none of its care for nested and binary values. A query of
-   * `GET /transactions` takes 9 µs of CPU, by NestJS's pipe 13 µs, of some 150 µs for the request. Rules compiled into
-   * functions took 2 µs, too little less for a second implementation of class-validator.
+   * What NestJS's pipe does with a value that needs none of its care for nested and binary values: 2 % less CPU for a
+   * small read. Rules compiled into functions took 2 µs for a query of `GET /transactions`, which takes 6 µs: too little
+   * less for a second implementation of class-validator.
    */
   private async transformFlat(value: object, metadata: ArgumentMetadata): Promise<unknown> {
     const made = plainToInstance(metadata.metatype as Type<object>, value, TRANSFORM_OPTIONS);

@@ -1,5 +1,5 @@
 import { typeOf } from '#indexer/reading/money';
-import { POOLS } from '#verify/checks/derived.sql';
+import { OWNERS, POOLS } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
@@ -38,10 +38,12 @@ const REPLAYED_MOVES = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${MO
 const REPLAYED_ACCRUALS = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${ACCRUES}) e`;
 
 /**
- * Makes the rows of the pools from their events, in this order. No sum of a pool may fall below zero on the way, so its sums
- * are raised first, and counted at the end. What a corrected payment has cost is read from its receipt again.
+ * Makes the rows of the pools from their events, in this order. What a row that goes has added to sums is taken from those
+ * of its pool's owner. No sum of a pool may fall below zero on the way, so its sums are raised first, and counted at the
+ * end. What a corrected payment has cost is read from its receipt again.
  */
 export const CORRECT_ROWS = [
+  OWNERS.repair!,
   `UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
    WHERE id = ANY($1::uuid[])`,
   `WITH gone AS MATERIALIZED (

@@ -70,7 +70,7 @@ const ITS_POOL = {
   from: 'pools p JOIN users u ON u.id = p.owner_id',
   where: 'p.id = t.pool_id AND p.id = ANY($1::uuid[])',
 };
-const OWNERS = following({
+export const OWNERS = following({
   table: 'transactions',
   key: ['id'],
   values: { owner_id: 'p.owner_id', by_owner: '(t.account = u.address)' },

@@ -77,7 +77,7 @@ export const OWNERS = following({
   ...ITS_POOL,
 });
 /** Only a confirmed row has the time of its event. Parameter: pool ids. */
-export const UNCONFIRMED = following({
+const UNCONFIRMED = following({
   table: 'transactions',
   key: ['id'],
   values: { confirmed_at: 'NULL::timestamptz' },
@@ -119,7 +119,7 @@ const STREAMS = recounted({
   by: 1,
 });
 /** Parameter: pool ids. */
-export const OF_POOLS = [MEMBER_TYPES, MEMBER_ROLES, OWNERS, POOLS, STREAMS];
+export const OF_POOLS = [MEMBER_TYPES, MEMBER_ROLES, OWNERS, UNCONFIRMED, POOLS, STREAMS];
 
 /** Every total at once, from the complete ledger. */
 export const TOTALS = recounted({

@@ -8,7 +8,7 @@ const sharer = (n: number, more: Partial<Waiting> = {}): Waiting => ({
   ...more,
 });
 /** The slots of a webhook that alone is due. */
-const take = (slots: Slots, each: Waiting): number => slots.share([each])[0]?.slots ?? 0;
+const take = (slots: Slots, each: Waiting): number => slots.share([each]).get(each) ?? 0;
 /** Takes for all, in turn, until nobody gets anything. */
 function fill(slots: Slots, sharers: Waiting[]): number {
   let taken = 0;
@@ -76,11 +76,11 @@ describe('turns', () => {
           continue;
         if (!firsts.has(`${owner} ${host}`)) firsts.set(`${owner} ${host}`, each);
       }
-      for (const turn of this.slots.share([...firsts.values()])) {
-        this.due.splice(this.due.indexOf(turn.webhook), 1);
-        this.slots.began(turn.webhook, now);
-        this.begun.push(turn.webhook);
-        this.running.push(turn);
+      for (const [webhook, slots] of this.slots.share([...firsts.values()])) {
+        this.due.splice(this.due.indexOf(webhook), 1);
+        this.slots.began(webhook, now);
+        this.begun.push(webhook);
+        this.running.push({ webhook, slots });
       }
       const ended = this.running.shift()!;
       this.slots.giveBack(ended.webhook, ended.slots);

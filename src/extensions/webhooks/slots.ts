@@ -30,12 +30,6 @@ export interface Waiting {
   since: number;
 }
 
-/** A webhook whose turn it is, and how many requests it may get at once. */
-export interface Turn<W extends Waiting> {
-  webhook: W;
-  slots: number;
-}
-
 /** Turns that are remembered. */
 const MOST_REMEMBERED = 20_000;
 
@@ -55,9 +49,9 @@ export class Slots {
     return [...this.used.keys()].filter((key) => this.room(key) <= 0);
   }
 
-  /** Gives slots to due webhooks. `began` and `giveBack` follow. */
-  share<W extends Waiting>(due: W[]): Turn<W>[] {
-    const turns = new Map<W, Turn<W>>();
+  /** Gives slots: how many requests each webhook whose turn it is may get at once. `began` and `giveBack` follow. */
+  share<W extends Waiting>(due: W[]): Map<W, number> {
+    const turns = new Map<W, number>();
     const next = this.inTurn(this.nextAtHosts(due), laneOf);
     for (let round = 0; round < SHARES.quick.webhook; round++) {
       const had = new Set<string>();
@@ -65,10 +59,10 @@ export class Slots {
         const user = userOf(webhook);
         if (round >= SHARES[webhook.lane].webhook || had.has(user) || !this.take(webhook)) continue;
         had.add(user);
-        turns.set(webhook, { webhook, slots: (turns.get(webhook)?.slots ?? 0) + 1 });
+        turns.set(webhook, (turns.get(webhook) ?? 0) + 1);
       }
     }
-    return [...turns.values()];
+    return turns;
   }
 
   /** Records that a turn began at this time, in seconds since 1970, so that other users are next. */

@@ -64,17 +64,17 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const turns = this.slots.share(due);
     const took = performance.now() - began;
     if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);
-    if (turns.length === 0) return;
+    if (turns.size === 0) return;
     let claimed: ClaimedDelivery[] = [];
     try {
       claimed = await this.database.writeAll(CLAIM_DELIVERIES, {
-        webhooks: turns.map(({ webhook }) => webhook.id),
-        lanes: turns.map(({ webhook }) => webhook.lane),
-        most: turns.map(({ slots }) => slots),
+        webhooks: [...turns.keys()].map(({ id }) => id),
+        lanes: [...turns.keys()].map(({ lane }) => lane),
+        most: [...turns.values()],
       });
     } finally {
       // What another process has taken is left to it. Slots that nothing is sent with are free again, whatever fails.
-      for (const { webhook, slots } of turns) {
+      for (const [webhook, slots] of turns) {
         const own = claimed.filter((each) => each.webhook === webhook.id);
         this.slots.giveBack(webhook, slots - own.length);
         if (own.length > 0) this.start(webhook, own);

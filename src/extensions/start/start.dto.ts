@@ -1,9 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
+import { TransactionItem } from '#ledger/chain/transaction-item';
 import { UserAnalytics } from '#features/analytics/analytics.dto';
 import { CurrentDraw, DrawEntry, Winner } from '#features/lottery/lottery.dto';
-import { PoolItem, TransactionItem } from '#features/pools/pools.dto';
+import { PoolItem } from '#features/pools/pools.dto';
 import { PositionItem } from '#extensions/positions/positions.dto';
 import { Profile } from '#features/auth/users.dto';
 import { LIMITS, type StartList } from './start.sql';

@@ -1,19 +1,13 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
 import { ADDRESS, STORED_ADDRESS, UUID } from '#values/rules';
-import {
-  POOL_TYPES,
-  PoolType,
-  TRANSACTION_STATUSES,
-  TRANSACTION_TYPES,
-  TransactionStatus,
-  TransactionType,
-} from '#values/types';
+import { POOL_TYPES, PoolType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
 import { ApiAddress, ApiAmount, ApiId, ApiInteger, ApiTime } from '#platform/openapi/fields';
 import { IsAmount } from '#ledger/chain/amounts';
+import { TransactionItem } from '#ledger/chain/transaction-item';
 
 const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
@@ -117,31 +111,6 @@ export class LeftPool {
 
 export class CancelledPoolId {
   @ApiId() id: string;
-}
-
-class Submitted {
-  @ApiProperty({ pattern: '^0x[0-9a-f]{64}$' }) hash: string;
-  @ApiTime() at: string;
-}
-
-export class TransactionItem {
-  @ApiId() id: string;
-  @ApiId() poolId: string;
-  @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
-  @ApiAmount() amount: string;
-  @ApiProperty({ type: String, nullable: true, description: 'Hash on the chain; null while pending' })
-  txHash: string | null;
-  @ApiInteger(undefined, { nullable: true }) blockNumber: number | null;
-  @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
-  @ApiProperty({
-    type: Submitted,
-    nullable: true,
-    description:
-      'Submitted payment of a pending deposit: its hash, and since when. null once it is on the chain, failed or was replaced. Only the chain confirms a payment',
-  })
-  submitted: Submitted | null;
-  @ApiTime() createdAt: string;
-  @ApiAddress('The wallet that owns the money') from: string;
 }
 
 export class TransactionSummary extends OmitType(TransactionItem, ['poolId', 'blockNumber']) {}

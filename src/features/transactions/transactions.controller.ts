@@ -2,8 +2,8 @@ import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/commo
 import type { JsonText } from '#platform/answers/json-text';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
+import { TransactionItem } from '#ledger/chain/transaction-item';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { TransactionItem } from '#features/pools/pools.dto';
 import { ListTransactionsQuery, SentRequest, TakeBackQuery, TransactionDetail } from './transactions.dto';
 import { TransactionsService } from './transactions.service';
 

@@ -5,7 +5,7 @@ import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, Transaction
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { ApiAddress, ApiAmount, ApiTime } from '#platform/openapi/fields';
-import { TransactionItem } from '#features/pools/pools.dto';
+import { TransactionItem } from '#ledger/chain/transaction-item';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */
 export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);

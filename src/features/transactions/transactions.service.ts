@@ -4,8 +4,8 @@ import { JsonText } from '#platform/answers/json-text';
 import { type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
+import type { TransactionItem } from '#ledger/chain/transaction-item';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import type { TransactionItem } from '#features/pools/pools.dto';
 import { SUBMIT_DEPOSIT, TAKE_SUBMISSION_BACK } from '#features/pools/unpaid.sql';
 import {
   BY_CURSOR,

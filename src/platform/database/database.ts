@@ -137,7 +137,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     if (this.writes.pool.ending) return;
     const pools = new Set([this.writes, this.reads, this.standbys].map((each) => each?.pool));
-    await within(END_MS, Promise.all([...pools].map((pool) => pool?.end())));
+    await within(END_MS, Promise.all([...pools].map(async (pool) => pool?.end())));
   }
 }
 

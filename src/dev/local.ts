@@ -21,6 +21,7 @@ const WATCH = process.argv.includes('--watch');
 /** `npm start -- --inspect` is meant for the API. The indexer then takes any free port, and says which. */
 const DEBUGGER = process.argv.filter((each) => /^--inspect(-brk|-wait)?(=|$)/.test(each));
 const KILL_WATCHER_MS = 5000;
+const PARENT_POLL_MS = 250;
 /** The longest wait for the last lines of a process that has ended. */
 const PRINT_MS = 1000;
 const DATA = path.resolve('.data');
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
   if (!process.env.DATABASE_URL || !process.env.RPC_URL) await beAlone(DATA, RUNNING);
   const ports = await takePorts(process.env);
   if (WATCH) await compileOnChange();
+  if (process.env.npm_lifecycle_event) stopWithNpm();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment = settings(process.env, ports, {
     ...(chain && {
@@ -211,6 +213,12 @@ async function stop(code: number): Promise<void> {
     }
   }
   process.exit(code);
+}
+
+/** Stops when npm is killed: it cannot pass that on. The scripts start this process in place of npm's shell. */
+function stopWithNpm(): void {
+  const npm = process.ppid;
+  setInterval(() => void (process.ppid !== npm && stop(0)), PARENT_POLL_MS).unref();
 }
 
 function printLogs(): void {

@@ -133,6 +133,13 @@ describe('npm start', () => {
     expect(output).not.toContain('Deploying');
   });
 
+  it('stops when npm is killed', async () => {
+    await start();
+    const all = ports();
+    npm.kill('SIGKILL');
+    await stopped(all);
+  });
+
   it('takes another port for the chain when its own is taken, and keeps that one', async () => {
     const taken = createServer().listen(
       Number(readFileSync(path.join(folder, '.data/chain-port'), 'utf8')),

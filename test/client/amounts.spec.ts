@@ -52,17 +52,13 @@ it.each([
   ['ar-EG', '1,234.5', '1234.5'],
   ['fa-IR', '۱٬۲۳۴٫۵', '1234.5'],
   ['ja-JP', '１，２３４．５', '1234.5'],
-])('%s: "%s" is %s', (locale, text, meaning) => expect(read(text, locale)).toBe(meaning));
-
-it.each([
+  // Elsewhere it means something else.
   ['en-US', '1,234', '1234 or 1.234'],
   ['en-US', '1.234', '1.234 or 1234'],
   ['de-DE', '1.234', '1234 or 1.234'],
   ['de-DE', '1,234', '1.234 or 1234'],
   ['fr-FR', '1,234', '1.234 or 1234'],
-])('%s: "%s" is %s elsewhere', (locale, text, meaning) => expect(read(text, locale)).toBe(meaning));
-
-it.each([
+  // Only elsewhere it means something.
   ['en-US', '10,5', 'ambiguous 10.5'],
   ['en-US', '1.234,5', 'ambiguous 1234.5'],
   ['en-US', '1.234.567', 'ambiguous 1234567'],
@@ -74,7 +70,7 @@ it.each([
   ['de-DE', '1,234.5', 'ambiguous 1234.5'],
   ['pt-BR', '10.50', 'ambiguous 10.5'],
   ['ar-EG', '١٠,٥', 'ambiguous 10.5'],
-])('%s: "%s" is refused: %s', (locale, text, meaning) => expect(read(text, locale)).toBe(meaning));
+])('%s: "%s" is %s', (locale, text, meaning) => expect(read(text, locale)).toBe(meaning));
 
 it.each([
   ['', 'empty'],

@@ -2,6 +2,13 @@ import { type Payment, SavingsClient, memoryPayments, memoryTokens } from '@pool
 import { savingsQueries } from '@pooled-savings/client/queries';
 import { tokenOf } from '../support/processes/start-service';
 
+/** A browser's list with one payment. */
+async function kept(payment: Partial<Payment>): Promise<ReturnType<typeof memoryPayments>> {
+  const payments = memoryPayments();
+  await payments.put({ id: 'x', hash: '0x1', startedAt: 1, ...payment } as Payment);
+  return payments;
+}
+
 /** A service that answers when the test says so. */
 function serve(payments = memoryPayments(), data = {}) {
   const requests: Request[] = [];
@@ -44,16 +51,7 @@ it('gives a query no answer once another account has signed in', async () => {
 
 it('asks about a payment that has not arrived once, however many listen to the list', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-  const payments = memoryPayments();
-  await payments.put({
-    id: 'x',
-    kind: 'refund',
-    state: 'done',
-    hash: '0x1',
-    block: 5,
-    startedAt: 1,
-  } as Partial<Payment> as Payment);
-  const { client, answer } = serve(payments);
+  const { client, answer } = serve(await kept({ kind: 'refund', state: 'done', block: 5 }));
   const ends = [1, 2, 3].map(() => client.payments.subscribe(() => undefined));
   // The client reads the configuration first.
   await answer();
@@ -64,15 +62,7 @@ it('asks about a payment that has not arrived once, however many listen to the l
 });
 
 it('shows a payment as done once its deposit was found confirmed', async () => {
-  const payments = memoryPayments();
-  await payments.put({
-    id: 'x',
-    kind: 'deposit',
-    depositId: 'd',
-    state: 'mined',
-    hash: '0x1',
-    startedAt: 1,
-  } as Partial<Payment> as Payment);
+  const payments = await kept({ kind: 'deposit', depositId: 'd', state: 'mined' });
   const { client, answer } = serve(payments, { status: 'CONFIRMED' });
   const confirmed = client.transactions.confirmed('d');
   await answer();

@@ -18,7 +18,8 @@ const NOTHING_KNOWN: State = ['disconnected', 'disconnected', null];
 @Injectable()
 export class HealthService {
   isDraining = false;
-  private readonly state = atMostEvery(REUSE_MS, () => this.readState());
+  /** A read that hangs, as on a dead connection, holds up only the probes of that moment. */
+  private readonly state = atMostEvery(REUSE_MS, () => this.readState(), REUSE_MS);
 
   constructor(
     private readonly database: Database,

@@ -45,6 +45,19 @@ it('calls share an error as well, and the next making may succeed', async () => 
   expect(await get()).toBe(2);
 });
 
+it('calls share what hangs only while there is patience', async () => {
+  let made = 0;
+  const hung = new Promise<void>(() => undefined);
+  const get = atMostEvery(1000, async () => (++made === 1 ? hung : undefined), 2000);
+  void get();
+  now = 1999;
+  void get();
+  expect(made).toBe(1);
+  now = 2000;
+  await get();
+  expect(made).toBe(2);
+});
+
 it('a clock that is set back keeps nothing', async () => {
   let made = 0;
   const get = atMostEvery(1000, async () => ++made);

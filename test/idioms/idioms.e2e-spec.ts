@@ -117,6 +117,15 @@ describe('answers', () => {
     );
   });
 
+  it('@HttpCode() below @ApiData() is the status that is documented and answered', async () => {
+    const { payload } = await app.nest.inject('/docs/openapi.json');
+    const url = '/example/answers/documented';
+    const { post } = (JSON.parse(payload) as { paths: Record<string, Record<string, { responses: object }>> })
+      .paths[url];
+    expect(Object.keys(post.responses).join(' ')).toBe('202 400 403 429 431 500 503');
+    expect((await app.send({ url, method: 'POST' })).status).toBe(202);
+  });
+
   it('@RawResponse() omits the envelope', async () => {
     expect((await ask('answers/raw')).body).toEqual({ name: 'Ada', amount: '1' });
     const { status, type, text } = await ask('answers/raw-json', { method: 'POST' });

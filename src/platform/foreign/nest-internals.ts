@@ -9,9 +9,14 @@ import { BaseExceptionFilter, type HttpAdapterHost } from '@nestjs/core';
 /**
  * Where decorators store what they say. The packages offer no other way to read it before a request comes: what makes a
  * method a handler, for route-targets.ts; interceptors, for PlainData; the sources of parameters, for
- * QueryParametersGuard.
+ * QueryParametersGuard; the status, for `@ApiData`.
  */
-export { INTERCEPTORS_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
+export {
+  HTTP_CODE_METADATA,
+  INTERCEPTORS_METADATA,
+  PATH_METADATA,
+  ROUTE_ARGS_METADATA,
+} from '@nestjs/common/constants';
 /** The `config` that NestJS gives Fastify with a route. `@RouteConfig()` writes it, and nothing public reads it. */
 export { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 /** What the keys of ROUTE_ARGS_METADATA begin with: `${RouteParamtypes.QUERY}:0` for `@Query()`. */

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
 import { ERRORS, ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
+import { HTTP_CODE_METADATA } from '#platform/foreign/nest-internals';
 
 class ErrorDetailBody {
   @ApiProperty({ description: 'Path of the field, such as names[2]', example: 'names[2]' }) field: string;
@@ -46,6 +47,7 @@ interface Options {
   summary?: string;
   /** What it does and for whom, what the answer means, and what else a caller must know. Markdown. */
   description?: string;
+  /** 200 if neither this nor `@HttpCode()` says otherwise, for POST as well. */
   status?: number;
   /** `cursors`: has `next`, and no `pagination` if the request has a cursor. */
   list?: boolean | 'cursors';
@@ -105,16 +107,21 @@ export const ApiFailure = (
  */
 export function ApiData(
   model: Type,
-  { status = 200, list = false, topLevelCopy = false, ...options }: Options = {},
+  { status: given, list = false, topLevelCopy = false, ...options }: Options = {},
 ): MethodDecorator {
-  return applyDecorators(
-    HttpCode(status),
-    ApiExtraModels(model, Pagination, ErrorResponse),
-    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
-    // Answers of sign-in hold tokens and nonces, so they have none.
-    ApiExtension(HAS_ETAG, !topLevelCopy),
-    ApiEndpoint(options, topLevelCopy),
-  );
+  return (target, name, method) => {
+    // `@HttpCode()` below this decorator has already set one.
+    const status =
+      given ?? (Reflect.getMetadata(HTTP_CODE_METADATA, method.value!) as number | undefined) ?? 200;
+    return applyDecorators(
+      HttpCode(status),
+      ApiExtraModels(model, Pagination, ErrorResponse),
+      ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
+      // Answers of sign-in hold tokens and nonces, so they have none.
+      ApiExtension(HAS_ETAG, !topLevelCopy),
+      ApiEndpoint(options, topLevelCopy),
+    )(target, name, method);
+  };
 }
 
 /** Documents what an endpoint does and its errors. Its answers are documented beside this. */

@@ -26,7 +26,7 @@ import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
 import { Page, TopLevelCopy, PageQuery, pageWithCursor } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
-import { ApiEndpoint } from '#platform/openapi/api-docs';
+import { ApiData, ApiEndpoint } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 
 export class Saver {
@@ -97,6 +97,13 @@ export class AnswersController {
   @ApiNoContentResponse({ description: 'Done; no body' })
   @ApiEndpoint({ summary: 'Forget a saver', errors: [404] })
   forget(): void {}
+
+  @Post('documented')
+  @ApiData(Saver)
+  @HttpCode(202)
+  accepted(): Saver {
+    return { name: 'Ada', amount: '1' };
+  }
 
   @Sse('events')
   events(): Observable<MessageEvent> {

@@ -10,8 +10,8 @@ export const DELETE_ACCOUNT = statement<{ address: string }, { stays: boolean }>
 );
 
 /**
- * A small step of one of the deletions that are not complete, whichever process they were asked of. A step is few pools,
- * because anything that makes a pool meanwhile waits for its totals. Each deletion has its own position in its row.
+ * A small step of one of the deletions that are not complete, whichever process received the request. A step is few
+ * pools, because anything that makes a pool meanwhile waits for its totals. The row of a deletion has its position.
  */
 export const GO_ON_DELETING = statement<ExpiryParameters, ExpiryResult>(
   'go_on_deleting',

@@ -24,9 +24,9 @@ export class LotteryService {
 
   async winners(query: ListWinnersQuery): Promise<Page<Winner>> {
     const { page = 1, limit, after } = query;
-    const place = WINNER_CURSOR.decode(after)?.split(' ') ?? [];
-    const [drawnAtMs = null, drawId = null] = place.map(Number);
-    const values = { limit, offset: (page - 1) * limit, drawnAtMs, drawId, contract: place[2] ?? null };
+    const position = WINNER_CURSOR.decode(after)?.split(' ') ?? [];
+    const [drawnAtMs = null, drawId = null] = position.map(Number);
+    const values = { limit, offset: (page - 1) * limit, drawnAtMs, drawId, contract: position[2] ?? null };
     return pageWithCursor((await this.database.read(LIST_WINNERS, values))!, query, WINNER_CURSOR);
   }
 

@@ -47,8 +47,8 @@ const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, '
   'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
   'drawnAt', iso(d.drawn_at))`;
 
-/** What WINNER_CURSOR encodes: a place in the list of winners. */
-const WINNER_PLACE = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
+/** What WINNER_CURSOR encodes: a position in the list of winners. */
+const WINNER_POSITION = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
 
 /** Winners of all contracts, newest first. The last three parameters are a position of WINNER_CURSOR, or null. */
 export const LIST_WINNERS = statement<
@@ -59,7 +59,7 @@ export const LIST_WINNERS = statement<
   { limit: 'integer', offset: 'bigint', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
   `
     SELECT CASE WHEN :contract IS NULL THEN (SELECT winners::int FROM lottery_totals) END AS total,
-      ${cursorPage(WINNER, WINNER_PLACE)}
+      ${cursorPage(WINNER, WINNER_POSITION)}
     FROM (
       SELECT *, row_number() OVER () AS n FROM (
         SELECT * FROM lottery_draws

@@ -51,7 +51,7 @@ interface ListParameters {
   type: PoolType | null;
   limit: number;
   offset: number;
-  /** The pool behind which the page begins; null for a numbered page. */
+  /** The pool after which the page begins; null for a numbered page. */
   after: string | null;
 }
 

@@ -82,7 +82,7 @@ export class TransactionsService {
 /** UUIDv7 begins with 48 bits of milliseconds since 1970. */
 const MAX_TIME_MS = 2 ** 48 - 1;
 
-/** Below all ids of that time or later, above all earlier ids. Without dashes, as PostgreSQL takes it too. */
+/** Below all ids of that time or later, above all earlier ids. Without dashes, which PostgreSQL does not need. */
 const startOf = (ms: number): string => ms.toString(16).padStart(12, '0') + '0'.repeat(20);
 
 /**

@@ -35,14 +35,14 @@ export class CursorCodec {
 }
 
 /**
- * Columns of a SELECT from the `limit + 1` rows of a page and behind it, numbered `n` from 1. `data`: the first `limit`
- * rows as JSON text. `next`: the position of the last of them if there are more.
+ * Columns of a SELECT from the rows of a page and the one that follows it, `limit + 1` at most, numbered `n` from 1.
+ * `data`: the first `limit` rows as JSON text. `next`: the position of the last of them if there are more.
  */
 export const cursorPage = (json: string, position: string): string => `
   coalesce(json_agg(${json} ORDER BY n) FILTER (WHERE n <= :limit), '[]')::text AS data,
   CASE WHEN count(*) > :limit THEN (array_agg(${position} ORDER BY n))[:limit] END AS next`;
 
-/** What a statement with these columns returns. `total` is of numbered pages: those at a cursor count nothing. */
+/** What a statement with these columns returns. Only numbered pages have a `total`: those at a cursor count nothing. */
 export interface CursorPageRow {
   total?: number | null;
   data: string;

@@ -81,7 +81,7 @@ export class Page<T = unknown> {
   readonly pagination?: Pagination;
 
   /**
-   * @param total null for a page that begins at a cursor: the items of the whole list are not counted
+   * @param total null for a page that begins at a cursor, for which the items of the whole list are not counted
    * @param next cursor of the next page, null on the last page; undefined for lists without cursors
    */
   constructor(

@@ -57,9 +57,9 @@ export class DtoPipe extends ValidationPipe {
   }
 
   /**
-   * What NestJS's pipe does with a value that needs none of its care for nested and binary values: 2 % less CPU for a
-   * small read. Rules compiled into functions took 2 µs for a query of `GET /transactions`, which takes 6 µs: too little
-   * less for a second implementation of class-validator.
+   * What NestJS's pipe does with a value that needs none of its care for nested and binary values. It saves 2 % of the
+   * CPU of a small read. A query of `GET /transactions` takes 6 µs. Rules compiled into functions took 2 µs, which is not
+   * worth a second implementation of class-validator.
    */
   private async transformFlat(value: object, metadata: ArgumentMetadata): Promise<unknown> {
     const made = plainToInstance(metadata.metatype as Type<object>, value, TRANSFORM_OPTIONS);

@@ -36,13 +36,10 @@ export const LOAD_POSITIONS = {
     LEFT JOIN accrual_rates a ON a.pool_id = p.pool_id AND a.number = p.accruals + 1`,
 };
 
-const POSITION_COLUMNS =
-  'pool_id address balance weight_offset owed accruals deposited withdrawn claimed'.split(' ');
-
 /**
  * All parameters are arrays. Pools: id, total, offset, accruals, time and rate of the last accrual. Accruals: pool,
  * number, time and the two rates. Positions: pool, address and the seven numbers.
- * Nobody else writes these, so a merge will do: an upsert locks each row before it changes it.
+ * MERGE would save 3 % of the time, but its cached plan may scan the table for each batch once the table has grown.
  */
 export const SAVE_POSITIONS = {
   name: 'save_positions',
@@ -57,15 +54,12 @@ export const SAVE_POSITIONS = {
       INSERT INTO accrual_rates (pool_id, number, time, per_weight, per_unit)
       SELECT * FROM unnest($7::uuid[], $8::int[], $9::bigint[], $10::numeric[], $11::numeric[])
     )
-    MERGE INTO positions p USING (
-      SELECT * FROM unnest($12::uuid[], $13::text[], $14::numeric[], $15::numeric[], $16::numeric[], $17::int[],
-        $18::numeric[], $19::numeric[], $20::numeric[]) AS made(${POSITION_COLUMNS.join(', ')})) s
-    ON p.pool_id = s.pool_id AND p.address = s.address
-    WHEN MATCHED THEN UPDATE SET ${POSITION_COLUMNS.slice(2)
-      .map((column) => `${column} = s.${column}`)
-      .join(', ')}
-    WHEN NOT MATCHED THEN INSERT (${POSITION_COLUMNS.join(', ')})
-      VALUES (${POSITION_COLUMNS.map((column) => `s.${column}`).join(', ')})`,
+    INSERT INTO positions (pool_id, address, balance, weight_offset, owed, accruals, deposited, withdrawn, claimed)
+    SELECT * FROM unnest($12::uuid[], $13::text[], $14::numeric[], $15::numeric[], $16::numeric[], $17::int[],
+      $18::numeric[], $19::numeric[], $20::numeric[])
+    ON CONFLICT ON CONSTRAINT positions_pkey DO UPDATE SET balance = excluded.balance,
+      weight_offset = excluded.weight_offset, owed = excluded.owed, accruals = excluded.accruals,
+      deposited = excluded.deposited, withdrawn = excluded.withdrawn, claimed = excluded.claimed`,
 };
 
 /**

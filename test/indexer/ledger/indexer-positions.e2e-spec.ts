@@ -1,9 +1,11 @@
+import { SAVE_POSITIONS } from '#indexer/ledger/positions.sql';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { connect } from '#verify/checks/connection';
 import { Findings } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import { comparePositions } from '#verify/checks/positions';
 import { REPAIRING } from '../../support/ledger';
+import { planOf } from '../../support/plans';
 import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written, compact } from '../../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -44,6 +46,12 @@ describe('positions', () => {
   const owed = (): Promise<string[]> => written.column('SELECT owed FROM positions ORDER BY address');
   const journal = async (): Promise<number> =>
     (await written.column<number>('SELECT count(*)::int FROM position_journal'))[0];
+
+  it('are written without a scan of the table, however few rows the planner believes it has', async () => {
+    const values = Array<string>(20).fill('{}');
+    const nodes = await planOf((text, some) => written.sql(text, some), SAVE_POSITIONS.text, values);
+    expect(nodes.filter((node) => node['Relation Name'] === 'positions')).toHaveLength(1);
+  });
 
   it('are restored after a block has been undone a second time, with another block in its place', async () => {
     const other = chain.fork(0);

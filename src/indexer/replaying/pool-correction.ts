@@ -1,5 +1,7 @@
 import { columnsOf } from '#platform/postgres/columns';
+import { circlesOf, makeCircles } from '#indexer/ledger/circles';
 import type { Decision, Rules } from '#indexer/ledger/decide';
+import { rebuildDraws } from '#indexer/ledger/draws';
 import { updateKept } from '#indexer/ledger/event-applier';
 import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
@@ -22,14 +24,18 @@ function drawOf({ id }: Pick<Wrong, 'id'>): { contract: string; drawId: string |
   const [, contract, drawId = null] = id.split(' ');
   return { contract, drawId };
 }
+/** Of a draw with a larger id no event applies, so it has no rows. */
+const isDraw = (draw: ReturnType<typeof drawOf>): draw is { contract: string; drawId: string } =>
+  draw.drawId !== null && BigInt(draw.drawId) <= BigInt(Number.MAX_SAFE_INTEGER);
 
 /** One transaction takes pools with so many events, or so many pools: requests that change these wait meanwhile. */
 const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
 /**
- * Decides the events of wrong pools and draws again, and makes the ledger's rows of the pools from them: some pools in a
- * transaction, so that locks are short. What follows from events and ledger is repaired afterwards, by the checks of `verify`.
+ * Decides the events of wrong pools and draws again, and makes from them what the database may refuse: the ledger's rows of
+ * the pools, circles and draws. It takes some pools in a transaction, so that locks are short. What else follows from events
+ * and ledger is repaired afterwards, by the checks of `verify`.
  */
 export class PoolCorrection {
   private group: Wrong[] = [];
@@ -96,6 +102,7 @@ export class PoolCorrection {
     const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
     if (ledger.length > 0) for (const statement of CORRECT_ROWS) await client.query(statement, [ledger]);
     const others = group.filter((each) => !isPool(each) && decided.has(each.id));
+    await rebuildDraws(client, others.map(drawOf).filter(isDraw));
     const outcomes = others.reduce((sum, { id }) => sum + decided.get(id)!, 0);
     return { pools: ledger.length, outcomes };
   }
@@ -110,6 +117,7 @@ export class PoolCorrection {
     const { client } = this.look;
     const decided = new Map<string, number>();
     const changed: Decision[] = [];
+    const circles: Parameters<typeof makeCircles>[1] = [];
     const tally = new Tally();
     await decideAgain(
       this.look,
@@ -123,11 +131,13 @@ export class PoolCorrection {
       },
       async () => {
         tally.add(changed);
+        circles.push(...circlesOf(changed.map(({ event }) => event)));
         if (changed.length > 0) await updateKept(client, changed.splice(0));
       },
     );
     // The check of these counts repairs nothing while events are in doubt.
     await tally.keep(client);
+    await makeCircles(client, circlesOf(circles));
     return decided;
   }
 }

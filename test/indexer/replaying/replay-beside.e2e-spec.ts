@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { PoolCorrection } from '#indexer/replaying/pool-correction';
 import { Replay, type ReplayReport, asText } from '#indexer/replaying/replay';
+import { connect } from '#verify/checks/connection';
+import { Findings } from '#verify/checks/findings';
+import { Look } from '#verify/checks/look';
 import { until } from '../../support/app';
 import { query, connectTo } from '../../support/database';
 import { SEED, generator } from '../../support/random';
@@ -50,6 +54,8 @@ const DAMAGE = `
   UPDATE chain_events SET outcome = 'FAILED', reason = 'once' WHERE outcome = 'APPLIED' AND kind = 'YieldAccrued';
   DELETE FROM yield_accruals WHERE block_number % 3 = 0;
   UPDATE transactions SET amount = amount + 5 WHERE status = 'CONFIRMED' AND block_number % 2 = 0;
+  UPDATE transactions SET owner_id = (SELECT id FROM users WHERE address = '${OTHER}'), by_owner = NOT by_owner
+    WHERE status = 'CONFIRMED' AND block_number % 4 = 0;
   DELETE FROM transactions WHERE type = 'YIELD_CLAIM' AND block_number % 3 = 1;
   UPDATE transactions SET confirmed_at = confirmed_at + interval '1 day' WHERE status = 'CONFIRMED' AND block_number % 5 = 0;
   UPDATE transactions SET created_at = created_at + interval '1 day' WHERE requested_amount IS NULL AND block_number % 5 = 1;
@@ -176,6 +182,57 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
       ['transaction.reverted', '6'],
       ['deposit.confirmed', '5'],
     ]);
+  });
+
+  it('leaves an event that the database refuses, and its draw', async () => {
+    const draw = { contract: LOTTERY, drawId: '1' };
+    const chain = new PaperChain();
+    // A draw has a price.
+    chain.add([{ kind: 'DrawOpened', ...draw, amount: null, drawTime: GENESIS }]);
+    chain.add([{ kind: 'TicketsIssued', ...draw, account: SAVER, amount: '1' }]);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    expect(await ours.column('SELECT outcome FROM chain_events ORDER BY block_number')).toEqual([
+      ...['FAILED', 'APPLIED'],
+    ]);
+    const before = await state(ours);
+    expect((await replay(ours)).refused).toEqual([]);
+    expect(await state(ours)).toEqual(before);
+  });
+
+  it('makes the circle of a pool together with its events, as the next batch goes by it', async () => {
+    const [poolId] = POOLS.map(compact);
+    const circle = { poolId, circleId: '1', amount: '10' };
+    const chain = new PaperChain();
+    chain.add([
+      {
+        kind: 'CircleOpened',
+        ...circle,
+        account: SAVER,
+        collateral: '10',
+        period: 100,
+        place: 2,
+        drawTime: GENESIS,
+      },
+      ...[SAVER, OTHER].map(
+        (account, place) => ({ kind: 'MemberNamed', ...circle, account, place }) as const,
+      ),
+    ]);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await query(
+      ours.databaseUrl,
+      `SET session_replication_role = replica; UPDATE chain_events SET outcome = 'REFUSED', reason = 'other rule';
+      DELETE FROM circles; DELETE FROM circle_members; DELETE FROM circle_rounds`,
+    );
+    const client = await connect(ours.operatorUrl, true, 60_000);
+    const correction = new PoolCorrection(new Look(client, new Findings(1), { repair: true }));
+    await correction.add({ id: POOLS[0], events: 3, ledger: true });
+    await correction.end();
+    await client.end();
+    chain.add([{ kind: 'Joined', ...circle, account: OTHER }]);
+    await ours.apply(chain);
+    expect(await ours.column('SELECT DISTINCT outcome FROM chain_events')).toEqual(['APPLIED']);
   });
 
   it('only one corrects a database at a time', async () => {

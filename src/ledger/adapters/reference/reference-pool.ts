@@ -10,7 +10,7 @@ const abi = [...contractAbi, ...circleAbi] as const;
 type Name = ContractEventName<typeof abi>;
 type Event<Each extends Name> = EventOf<typeof abi, Each>;
 
-/** The ledger took its words from these contracts. What it calls parameters that have other names there: */
+/** The ledger's names of parameters that have other names in these contracts. */
 const WORDS = {
   organiser: 'account',
   funder: 'account',
@@ -35,8 +35,8 @@ type Translated = {
 
 /**
  * contracts/SavingsPool.sol, contracts/LotteryPool.sol, which is one with draws, and contracts/RotatingPool.sol. Rotating
- * pools may be in a SavingsPool too, as before there was a RotatingPool. The class has a method for each event, which is
- * called as the event: `deposited`.
+ * pools may be in a SavingsPool too, as before there was a RotatingPool. The class has a method for each event, named
+ * after it: `deposited` for `Deposited`.
  */
 @PoolContract({
   types: POOL_TYPES,

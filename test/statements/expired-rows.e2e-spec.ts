@@ -60,6 +60,20 @@ it('removes the rows of other tables though a statement fails, and reports that'
   expect(await nonces()).toBe(0);
 });
 
+it('begins with no other table after it was stopped, so that a stop waits for one statement only', async () => {
+  const write = jest.fn(async () => {
+    void rows.onModuleDestroy();
+    return { removed: 1000, reached: null };
+  });
+  const rows = new ExpiredRows(
+    { write } as unknown as Database,
+    { inc: () => undefined } as unknown as Counter,
+  );
+  for (const table of ['nonces', 'others']) rows.register(table, REMOVE_EXPIRED_NONCES);
+  expect(await rows.sweep()).toBe(1000);
+  expect(write).toHaveBeenCalledTimes(1);
+});
+
 it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');

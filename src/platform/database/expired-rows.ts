@@ -16,7 +16,7 @@ import { Database } from './database';
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;
 const MAX_REST_MS = 1000;
-/** A sweep ends after this time and the next one continues it, so that what expires in other tables waits no longer. */
+/** A sweep ends after this time and the next one continues it, so that rows that expire meanwhile wait no longer. */
 const MAX_SWEEP_MS = 60_000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
@@ -101,8 +101,8 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
 
   /**
    * Removes rows that have expired, of each table whatever happens to the others. Tables take turns, so that none
-   * waits for a long one. Rests after each full batch as long as it took, so that it is at most half of the work of one
-   * connection.
+   * waits for a long one. Rests after each full batch for as long as it took, so that it uses at most half of a
+   * connection's time.
    * @returns the number of rows
    * @throws as Database.write, after all tables
    */
@@ -114,6 +114,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     for (let open = this.tables; open.length > 0 && performance.now() < ends && !signal.aborted;) {
       const unfinished: Expiry[] = [];
       for (const expiry of open) {
+        if (signal.aborted) break;
         const began = performance.now();
         try {
           const { removed, more } = await this.removeBatch(expiry);

@@ -51,7 +51,7 @@ BEGIN
     -- What was is taken back before what is.
     INSERT INTO outbox_staged (direction, blocks, logs, items)
     SELECT direction, array_agg(block_number), array_agg(log_index), array_agg(event)
-    -- A full join, as in transactions.sql, which it stays only while the conditions could hold without one of its sides.
+    -- A full join, as in transactions.sql. It stays one only if the conditions could hold for a row without a partner.
     FROM former o FULL JOIN changed e USING (block_number, log_index) CROSS JOIN LATERAL (
       VALUES (-1, chain_event(o, -1, NULL)), (1, chain_event(e, 1, block_number <= finalized))) AS v (direction, event)
     WHERE block_number >= first AND event IS NOT NULL AND coalesce((o.outcome = 'APPLIED') <> (e.outcome = 'APPLIED')

@@ -31,7 +31,7 @@ const DAPP = path.join(REPOSITORY, 'examples/dapp');
 /** Vite is an ES module, and runs in a process of its own. */
 const VITE = path.join(path.dirname(require.resolve('vite/package.json')), 'bin/vite.js');
 
-/** Has Vite build and serve a page, for development only, and pass requests to /api on to the service. */
+/** Builds and serves a page with Vite, for development only. Vite passes requests to /api on to the service. */
 export async function serveDapp({
   folder = DAPP,
   api,

@@ -215,7 +215,7 @@ async function stop(code: number): Promise<void> {
   process.exit(code);
 }
 
-/** Stops when npm is killed: it cannot pass that on. The scripts start this process in place of npm's shell. */
+/** Stops when npm is killed, because npm cannot forward that signal. Its scripts use `exec`, so npm is the parent. */
 function stopWithNpm(): void {
   const npm = process.ppid;
   setInterval(() => void (process.ppid !== npm && stop(0)), PARENT_POLL_MS).unref();

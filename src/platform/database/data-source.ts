@@ -73,7 +73,7 @@ export function readPoolOptions(environment: Settings): PoolConfig {
     statement_timeout: `${environment.limits.amongOthersMs}`,
   };
   const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
-  // A standby may serve reads also where the primary has no pool for them.
+  // A standby can serve reads even if the primary has no pool for them.
   return { ...writePoolOptions(environment), max: Math.max(reads, 1), options: startOptions(settings) };
 }
 

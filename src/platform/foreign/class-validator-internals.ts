@@ -15,8 +15,8 @@ export const rulesOf = (dto: new (...args: never[]) => unknown): Rules =>
 
 /**
  * Remembers the rules of each class until a rule is added. At each validation class-validator reads those of all classes
- * to find inherited ones, which costs a tenth of a small read, and more with every DTO. Validations by groups, of which
- * we have none, still do. So do those of what a client calls `constructor`: only classes are remembered.
+ * to find inherited ones, which costs a tenth of a small read, and more with every DTO. It still does so for groups, of
+ * which we have none, and for a body with a field `constructor`, because only classes are remembered.
  */
 function rememberRules(storage: Storage): void {
   const find = storage.getTargetValidationMetadatas.bind(storage);

@@ -54,7 +54,7 @@ interface Options<Parameters> {
 
 /**
  * Parts of a statement's text that hold no parameter, or are one: comments, string literals, quoted names, casts, and
- * `:name`. No strings with backslashes or dollar quotes: what they would hold can be a parameter.
+ * `:name`. Strings with backslashes, dollar quotes and nested comments are not known: a `:name` in them is a parameter.
  */
 const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|:=|(?<![\w\]]):([A-Za-z_]\w*)/g;
 

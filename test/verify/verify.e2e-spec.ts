@@ -209,31 +209,45 @@ describe('if the first of three endpoints lies', () => {
   ])('about %s, the two others are believed; without the third endpoint none is', async (_, faults) => {
     nodes[0].faults = faults;
     const timeouts = jest.spyOn(AbortSignal, 'timeout');
-    expect(await asking(nodes)).toMatchObject({ complete: true, differences: {} });
+    expect(await asking(nodes)).toMatchObject({ complete: true, listed: [] });
     expect([...new Set(timeouts.mock.calls.flat())]).toEqual([60_000]);
     const two = await asking(nodes.slice(0, 2));
-    expect(two).toMatchObject({ differences: {}, notChecked: ['chain: the endpoints do not agree'] });
+    expect(two).toMatchObject({ listed: [], notChecked: ['chain: the endpoints do not agree'] });
   });
 
-  it.each<[string, Faults['logs']]>([
-    ['repeated', (logs) => [...logs, ...logs]],
+  it.each<[string, Faults]>([
+    ['repeated logs', { logs: (logs) => [...logs, ...logs] }],
     [
-      'with padded numbers',
-      (logs) => logs.map((log) => ({ ...log, logIndex: `0x0${log.logIndex.slice(2)}` })),
+      'padded numbers',
+      { logs: (logs) => logs.map((log) => ({ ...log, logIndex: `0x0${log.logIndex.slice(2)}` })) },
     ],
     [
-      'with those of others',
-      (logs) => [...logs, ...logs.map((log) => ({ ...log, address: `0x${'9'.repeat(40)}` }))],
+      'logs of others',
+      { logs: (logs) => [...logs.map((log) => ({ ...log, address: `0x${'9'.repeat(40)}` })), ...logs] },
     ],
-  ])('only in how it sends logs (%s), two endpoints agree', async (_, logs) => {
-    nodes[0].faults = { logs };
-    expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, differences: {} });
+    [
+      'logs that a reorganisation removed',
+      { logs: (logs) => [...logs.map((log) => ({ ...log, data: '0x', removed: true })), ...logs] },
+    ],
+    [
+      'hashes in capitals',
+      {
+        result: (method, found) =>
+          method === 'eth_getBlockByNumber' && found
+            ? { ...found, hash: `0x${(found as { hash: string }).hash.slice(2).toUpperCase()}` }
+            : found,
+      },
+    ],
+  ])('only in how it answers (%s), two endpoints agree', async (_, faults) => {
+    nodes[0].faults = faults;
+    const { complete, differences } = await asking(nodes.slice(0, 2));
+    expect([complete, differences]).toEqual([true, {}]);
   });
 
   it('about its chain, or is unavailable, the others are asked', async () => {
     for (const faults of [liars.branch(1), { http: () => 'drop' }] satisfies Faults[]) {
       nodes[0].faults = faults;
-      expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, differences: {} });
+      expect(await asking(nodes.slice(0, 2))).toMatchObject({ complete: true, listed: [] });
     }
   });
 

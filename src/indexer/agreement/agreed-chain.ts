@@ -4,7 +4,7 @@ import { type AtCursor, CallsUsedUp, type CappedChain } from '#verify/contract/h
 import { acceptedClaim } from './vote';
 import { ownLogs } from '#indexer/reading/block-batch';
 import type { RawLog } from '#indexer/reading/decode';
-import { type RawBlock, headerCall, toBlock } from '#indexer/reading/raw-chain';
+import { type RawBlock, headerCall, hex, toBlock } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 
@@ -122,12 +122,13 @@ export class AgreedChain implements CappedChain {
 
   /** @param mayChange whether some endpoints did not vote, but may do so later */
   private judge(call: Call, said: unknown[], mayChange: boolean): unknown {
-    const claims = said.map((answer) => claimOf(answer, call));
+    const used = said.map((answer) => usedOf(answer, call));
+    const claims = used.map(claimOf);
     const accepted = acceptedClaim(claims, this.agree);
-    if (accepted >= 0) return said[accepted];
+    if (accepted >= 0) return used[accepted];
     const different = new Set(claims.filter((claim) => claim !== undefined));
     // None has it: null for a block, or an error.
-    if (different.size === 0) return said[0];
+    if (different.size === 0) return used[0];
     const isOne = different.size === 1;
     const message = isOne ? 'too few endpoints report it' : 'the endpoints do not agree';
     if (mayChange) throw new OtherBlock(message);
@@ -182,25 +183,41 @@ function resultsOf(answer: unknown, group: Call[]): unknown[] {
 
 type LogFilter = Partial<Record<'fromBlock' | 'toBlock', string> & { address: string[] }>;
 
-/** A text that is the same for equal answers, as batches are read: nodes differ in how they write and list things. */
-function claimOf(answer: unknown, [method, params]: Call): string | undefined {
-  if (answer === null || answer === undefined) return undefined;
-  if (answer instanceof Error) return answer instanceof RpcError && answer.isRevert ? 'reverted' : undefined;
+/**
+ * The part of an answer that verification uses, in one notation, as batches are read: nodes differ in how they write and
+ * list things. Nothing else of an answer is passed on, as the endpoints have not voted on it.
+ * @returns the error if the answer is malformed
+ */
+function usedOf(answer: unknown, [method, params]: Call): unknown {
+  if (answer === null || answer === undefined || answer instanceof Error) return answer;
   try {
-    if (method === 'eth_getBlockByNumber') return JSON.stringify(toBlock(answer as RawBlock));
-    if (method === 'eth_getLogs' || method === 'eth_getTransactionReceipt') {
-      // Verification uses only the logs of a receipt, which is asked for by a hash instead of a filter.
-      const logs = method === 'eth_getLogs' ? (answer as RawLog[]) : (answer as { logs: RawLog[] }).logs;
-      const emitters = logs.map((log) => log.address.toLowerCase());
-      const [{ address = emitters, fromBlock = 0, toBlock: to = Infinity }] = params as [LogFilter];
-      const own = ownLogs(address, logs, Number(fromBlock), Number(to)).map((log) => [
-        ...[log.address, ...log.topics, log.data, log.blockHash, log.transactionHash],
-        Number(log.logIndex),
-      ]);
-      return JSON.stringify(own).toLowerCase();
+    if (method === 'eth_getBlockByNumber') {
+      const { number, hash, parentHash, time } = toBlock(answer as RawBlock);
+      return { number: hex(number), hash, parentHash, timestamp: hex(time) };
     }
-    return JSON.stringify(answer).toLowerCase();
-  } catch {
-    return undefined;
+    if (method === 'eth_getLogs') return usedLogs(answer as RawLog[], params[0] as LogFilter);
+    // A receipt is asked for by a hash instead of a filter.
+    if (method === 'eth_getTransactionReceipt')
+      return { logs: usedLogs((answer as { logs: RawLog[] }).logs) };
+    return answer;
+  } catch (error) {
+    return error;
   }
+}
+
+function usedLogs(logs: RawLog[], filter: LogFilter = {}): Omit<RawLog, 'blockNumber'>[] {
+  const emitters = logs.map((log) => log.address.toLowerCase());
+  const { address = emitters, fromBlock = 0, toBlock: to = Infinity } = filter;
+  return ownLogs(address, logs, Number(fromBlock), Number(to)).map((log) => ({
+    ...{ address: log.address.toLowerCase(), topics: log.topics, data: log.data.toLowerCase() },
+    ...{ blockHash: log.blockHash, transactionHash: log.transactionHash },
+    logIndex: hex(Number(log.logIndex)),
+  }));
+}
+
+/** A text that is the same for equal answers. */
+function claimOf(used: unknown): string | undefined {
+  if (used === null || used === undefined) return undefined;
+  if (used instanceof Error) return used instanceof RpcError && used.isRevert ? 'reverted' : undefined;
+  return JSON.stringify(used).toLowerCase();
 }

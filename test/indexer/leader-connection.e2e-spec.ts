@@ -1,7 +1,11 @@
 import { Client } from 'pg';
-import { connect } from '#indexer/leading/leader';
+import type { PostgresSettings } from '#platform/postgres/postgres.settings';
+import type { IndexerSettings } from '#settings/indexer.settings';
+import { LeadConnection, connect } from '#indexer/leading/leader';
+import { SyncState } from '#indexer/reporting/sync-state';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { until } from '../support/app';
-import { emptyDatabase } from '../support/database';
+import { emptyDatabase, freshDatabase, urlAs } from '../support/database';
 
 it("a leader's connection that lacks its settings is refused, and closed", async () => {
   const database = await emptyDatabase();
@@ -16,6 +20,23 @@ it("a leader's connection that lacks its settings is refused, and closed", async
     await until(async () => (await admin.query(others)).rowCount === 0);
   } finally {
     await admin.end();
+    await database.drop();
+  }
+});
+
+it('a process no longer counts as the leader once its connection has ended', async () => {
+  const database = await freshDatabase();
+  try {
+    const telemetry = new IndexerTelemetry(new SyncState(undefined));
+    const leader = (): Promise<string> => telemetry.registry.getSingleMetricAsString('indexer_leader');
+    const postgres = { DATABASE_URL: urlAs(database.url, 'indexer') } as PostgresSettings;
+    const settings = { POOL_CONTRACTS: new Map() } as unknown as IndexerSettings;
+    await new LeadConnection(postgres, settings, telemetry).use(async () => {
+      telemetry.role = 'leading';
+      expect(await leader()).toMatch(/^indexer_leader 1$/m);
+    });
+    expect(await leader()).toMatch(/^indexer_leader 0$/m);
+  } finally {
     await database.drop();
   }
 });

@@ -102,6 +102,7 @@ export class LeadConnection {
       const writer = new EventWriter(client, rules);
       return await work({ client, writer, contracts: new ContractWriter(client, writer) });
     } finally {
+      this.telemetry.role = 'standby';
       this.telemetry.showSetAside(new Map());
       await within(CLOSE_MS, client.end()).catch(() => undefined);
     }

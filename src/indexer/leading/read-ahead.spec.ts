@@ -17,7 +17,7 @@ const blockOf = (number: number, branch = ''): Block => ({
 interface Asked {
   after: Block;
   to: number;
-  answer: (events?: number, to?: number) => void;
+  answer: (events?: number) => void;
   refuse: (error: Error) => void;
 }
 
@@ -48,9 +48,9 @@ describe('ranges that are read ahead', () => {
         },
         read: (after, { to }, contracts) =>
           new Promise<Reading>((resolve, reject) => {
-            const answer = (events = 0, end = to): void =>
+            const answer = (events = 0): void =>
               resolve({
-                batch: { to: blockOf(end), blocks: [], events: Array(events), contracts, counts: [] },
+                batch: { to: blockOf(to), blocks: [], events: Array(events), contracts, counts: [] },
               } as unknown as Reading);
             asked.push({ after, to, answer, refuse: reject });
           }),
@@ -134,14 +134,17 @@ describe('ranges that are read ahead', () => {
     expect(asked.map(({ after }) => after.number)).not.toContain(others[0].after.number);
   });
 
-  it('that end early leave a gap, which is read first', async () => {
+  it('that fail leave a gap, which is read up to the next range, even if larger ones are possible then', async () => {
     const at = await read(blockOf(0), 20);
     const first = await begin(at);
-    asked[0].answer(5, at.number + 3);
-    const { batch } = await first();
-    const gap = ahead.take(batch.to, HEAD, CONTRACTS);
-    expect([asked.at(-1)!.after.number, asked.at(-1)!.to]).toEqual([at.number + 3, at.number + 10]);
-    asked.at(-1)!.answer();
+    const failure = new RpcUnavailable('down');
+    asked[0].refuse(failure);
+    await expect(first()).rejects.toBe(failure);
+    ahead.failed(failure);
+    [asked, size] = [[], 1000];
+    const gap = ahead.take(at, HEAD, CONTRACTS);
+    expect([asked[0].after.number, asked[0].to]).toEqual([at.number, at.number + 10]);
+    asked[0].answer();
     expect(ahead.has((await gap).batch.to)).toBe(true);
   });
 

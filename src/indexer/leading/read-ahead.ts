@@ -11,12 +11,12 @@ const MOST_EVENTS = 40_000;
 /** Far behind the head, it is asked for no more often than this. */
 const HEADS_MS = 1000;
 
-/** A range of blocks. The queue is in order; a range that ended early leaves a gap, which is read when it is due. */
+/** A range of blocks. The queue is in order; a range that failed leaves a gap, which is read again when it is due. */
 interface Range {
   after: number;
   /** Hash of the block before it, once known. */
   hash?: string;
-  /** Its last block, as planned. It may end before that. */
+  /** Its last block. */
   to: number;
   contracts: string;
   reading: Promise<Reading>;
@@ -33,7 +33,7 @@ export class ReadAhead {
   private queue: Range[] = [];
   /** Ranges to read beside the next one: fewer after a failure, one more after each success. */
   private width = 1;
-  /** Where the last range that was taken ends, as planned. */
+  /** The last block of the last range that was taken. */
   private taken = 0;
   private wanted = { upTo: 0, contracts: [] as string[] };
   /** Of the last range that was read. */

@@ -1,5 +1,5 @@
 import { type Block, MalformedAnswer } from './raw-chain';
-import { ownLogs, timesOf } from './block-batch';
+import { NodeBehind, linkBlocks, ownLogs, timesOf } from './block-batch';
 import type { RawLog } from './decode';
 
 const block = (number: number, time: number): Block => ({ number, time, hash: '', parentHash: '' });
@@ -39,6 +39,24 @@ describe('times of logs', () => {
 
   it('have to be read when they differ within a block', () =>
     expect(timesOf([log(12, '0x78'), log(12, '0x79')], ENDS)).toBeUndefined());
+});
+
+describe('a block that the node does not send', () => {
+  const hashOf = (number: number): string => `0x${`${number}`.padStart(64, '0')}`;
+  const raw = (number: number, parent = number - 1) => ({
+    ...{ number: `0x${number.toString(16)}`, hash: hashOf(number), parentHash: hashOf(parent) },
+    timestamp: '0x1',
+  });
+
+  it.each([
+    ['between others', [raw(5), null, raw(7)], 6],
+    ['even if a later one links past it', [raw(5), null, raw(7, 5)], 6],
+    ['at the end', [raw(5), raw(6), null], 7],
+  ])('is missing, %s', (_, blocks, missing) =>
+    expect(() => linkBlocks({ ...block(4, 1), hash: hashOf(4) }, [5, 6, 7], blocks, true)).toThrow(
+      new NodeBehind(`the node lacks block ${missing}`),
+    ),
+  );
 });
 
 describe('logs', () => {

@@ -69,7 +69,7 @@ export async function followContracts(
       logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
   const set = wanted.map((each) => {
-    // Each contract of the settings has one: the process does not start otherwise.
+    // Each contract in the settings has an adapter: otherwise the process does not start.
     const { poolsBy, isNumbered, verifiedAs, views, calls, errors } = adapterOf(each.address)!;
     return {
       ...each,

@@ -132,6 +132,7 @@ export class Contracts {
     const proven = this.sequence.check(batch);
     // Before it is applied: the cursor does not return to these logs.
     await this.passOver(batch);
+    // The numbers of all followed contracts fit.
     if (!reading.isAside) for (const each of this.following) this.patience.forget(each);
     return { batch, proven };
   }

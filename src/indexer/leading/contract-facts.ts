@@ -28,8 +28,8 @@ type View = [contract: string, selector: string];
 type Answer = Hex | null | undefined;
 
 /**
- * Asks all endpoints. The majority's answer to a view counts, so that a lying endpoint cannot make savers approve a token of
- * its choice, cause deposits to be refused, or stop a contract.
+ * Asks all endpoints. The majority's answer to a view counts, so that a lying endpoint cannot make savers approve a token
+ * of its choice, cause deposits to be refused, or stop a contract.
  */
 async function askViews(endpoints: WatchedEndpoint[], views: View[]): Promise<Answer[]> {
   const calls = views.map(([to, data]): Call => ['eth_call', [{ to, data }, 'latest']]);

@@ -68,7 +68,7 @@ export class Rewind {
   }
 
   /**
-   * The first block that the contract is read from, and the last one that was read; undefined while it is followed.
+   * The first block that the contract is read from and, while it is detached, the last one that was read for it.
    * @throws when it is not a followed contract
    */
   private async blocksOf({ client }: Lead, contract: string): Promise<{ first: number; last?: number }> {

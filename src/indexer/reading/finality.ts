@@ -15,13 +15,14 @@ export type Marks = Partial<Record<Tag, Mark>>;
 export const MOST_BLOCKS = 8192;
 
 /**
- * The lowest block to which the indexer goes back automatically. What is final stays, even if it is less than 64 blocks deep.
+ * The lowest block to which the indexer goes back automatically. What is final stays, even if it is less than 64 blocks
+ * deep.
  * @param finalized undefined: no endpoint says which block is final, so 64 blocks may change
  */
 export const undoneFrom = (last: number, finalized = last - WINDOW_BLOCKS): number =>
   Math.max(finalized, last - MOST_BLOCKS);
 
-/** The lowest block whose header is kept: so many may be undone, but at least 64. */
+/** The lowest block whose header is kept: headers are kept of all blocks that may be undone, and of at least 64. */
 export const keptFrom = (last: number, finalized?: number): number =>
   Math.min(last - WINDOW_BLOCKS, undoneFrom(last, finalized));
 

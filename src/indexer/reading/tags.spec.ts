@@ -66,7 +66,7 @@ describe('the tags of a node', () => {
       expect((await tags.head())?.number).toBe(110);
     }
     jest.restoreAllMocks();
-    // It may be one node of a balancer that has none.
+    // Perhaps only one of the nodes behind a balancer has no tags.
     expect(node.sizes).toEqual([3, 3, 3]);
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });

@@ -21,7 +21,7 @@ export class IndexerController extends ProbesController {
     void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
     const speed = state === 'syncing' ? progress.speed : undefined;
     const contracts = apart.length > 0 ? apart : undefined;
-    // What is undefined is left out.
+    // JSON leaves out undefined fields.
     return { status: state, ...heights, progress: speed, contracts, reason };
   }
 }

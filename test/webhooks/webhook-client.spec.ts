@@ -91,6 +91,18 @@ describe('a receiver', () => {
     await elsewhere.stop();
   });
 
+  it('is found at one of the addresses of its name, also where Node tries only the first by default', async () => {
+    const isDefault = net.getDefaultAutoSelectFamily();
+    net.setDefaultAutoSelectFamily(false);
+    const outcome = await open.post({
+      url: `http://localhost:${receiver.port}/`,
+      headers: {},
+      body: '{}',
+    });
+    net.setDefaultAutoSelectFamily(isDefault);
+    expect(outcome).toMatchObject({ status: 204, error: null });
+  });
+
   it('that is not there refuses the connection', async () => {
     const closed = await new Receiver().start();
     const { url } = closed;

@@ -2,10 +2,13 @@ import { answersChallenge } from './webhook-client';
 
 const challenge = 'Zm9vYmFy_-42';
 
-it.each([challenge, `${challenge}\n`, JSON.stringify({ challenge }), ` { "challenge" : "${challenge}" } `])(
-  'answers the challenge: %s',
-  (text) => expect(answersChallenge(text, challenge)).toBe(true),
-);
+it.each([
+  challenge,
+  `${challenge}\n`,
+  JSON.stringify({ challenge }),
+  ` { "challenge" : "${challenge}" } `,
+  `\ufeff{"challenge":"${challenge}"}`,
+])('answers the challenge: %s', (text) => expect(answersChallenge(text, challenge)).toBe(true));
 
 it.each([
   ['nothing', ''],

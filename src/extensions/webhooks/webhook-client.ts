@@ -15,7 +15,7 @@ import { WebhooksSettings } from './webhooks.settings';
 export const SEND_TIMEOUT_MS = 8000;
 /** Bytes of an answer that are read. They are discarded, unless it answers a challenge. */
 const ANSWER_BYTES = 1024;
-/** Node asks `lookup` for all, and tries one after the other. Its types do not know the option here. */
+/** Makes Node ask `lookup` for all addresses and try one after the other. Its types lack the option here. */
 const ALL_ADDRESSES = { autoSelectFamily: true };
 const MAY_WAIT = [429, 503];
 const LONGEST_WAIT_SECONDS = 86_400;
@@ -147,9 +147,11 @@ async function beginningOf(answer: IncomingMessage): Promise<string> {
  * server that sends every request back has not been set up by anybody for this.
  */
 export function answersChallenge(answer: string, challenge: string): boolean {
-  if (answer.trim() === challenge) return true;
+  // Without the byte order mark too, which some servers send.
+  const text = answer.trim();
+  if (text === challenge) return true;
   try {
-    return isDeepStrictEqual(JSON.parse(answer), { challenge });
+    return isDeepStrictEqual(JSON.parse(text), { challenge });
   } catch {
     return false;
   }

@@ -17,14 +17,17 @@ export interface ConsumerOptions {
    * again until it works, and nothing behind it before.
    */
   setsAside?: boolean;
-  /**
-   * The method gets up to so many events at once, in order. If it throws, each of them comes again alone, so that an
-   * event that fails stops none before it. Progress is stored between two calls, and a stop waits for one.
-   */
-  most?: number;
 }
 
-export interface EventHandler extends Required<ConsumerOptions> {
+interface BatchOptions extends ConsumerOptions {
+  /**
+   * The method gets an array of up to this many events, in order. If it throws, each of them comes again alone, so that
+   * an event that fails stops none before it. Progress is stored between two calls, and a stop waits for one.
+   */
+  most: number;
+}
+
+export interface EventHandler extends Required<BatchOptions> {
   topics: ReadonlySet<Topic>;
   /** Gets at least one event, and `most` at most. */
   handle: (events: LedgerEvent[]) => unknown;
@@ -46,15 +49,18 @@ type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
  */
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
-  options: ConsumerOptions & { most: number },
+  options: BatchOptions,
 ): HandlerDecorator<LedgerEvent<Name>[]>;
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
-  options: ConsumerOptions,
+  options: ConsumerOptions & { most?: undefined },
 ): HandlerDecorator<LedgerEvent<Name>>;
-export function OnLedgerEvent(topics: Topic | readonly Topic[], options: ConsumerOptions): MethodDecorator {
-  const given = { topics: new Set([topics].flat()), isBatched: options.most !== undefined };
-  const metadata: HandlerMetadata = { from: 'now', setsAside: false, most: 1, ...options, ...given };
+export function OnLedgerEvent(
+  topics: Topic | readonly Topic[],
+  { most, ...options }: ConsumerOptions & { most?: number },
+): MethodDecorator {
+  const given = { topics: new Set([topics].flat()), most: most ?? 1, isBatched: most !== undefined };
+  const metadata: HandlerMetadata = { from: 'now', setsAside: false, ...options, ...given };
   return SetMetadata(LEDGER_EVENT_HANDLER, metadata);
 }
 

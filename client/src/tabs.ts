@@ -65,19 +65,24 @@ export function browserTabs(): TabTools {
   };
 }
 
-/** Opens a line, if there is a BroadcastChannel. */
+/** Opens a line, if there is a BroadcastChannel. Firefox refuses it to frames that may not use storage. */
 export function openLine<Message>(
   { channel }: TabTools,
   name: string,
   hear: (message: Message) => void,
 ): TabLine<Message> | undefined {
-  const opened = channel?.(name);
+  let opened: TabChannel | undefined;
+  try {
+    opened = channel?.(name);
+  } catch (error) {
+    if ((error as Error).name !== 'SecurityError') throw error;
+  }
   if (!opened) return undefined;
   opened.onmessage = ({ data }) => hear(data as Message);
   return { say: (message) => opened.postMessage(message), close: () => opened.close() };
 }
 
-/** Does the work while it holds the lock. Where the browser allows no locks, as in a sandboxed frame, it does it without. */
+/** Does the work while it holds the lock, or without one where the browser refuses locks, as in sandboxed frames. */
 export async function locked(
   locks: TabLocks,
   name: string,

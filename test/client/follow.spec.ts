@@ -252,18 +252,22 @@ describe('tabs', () => {
     for (const { follower } of [first, second, third]) expect(follower.state).toEqual(first.follower.state);
   });
 
-  it('each read for themselves where the browser refuses locks, as in a sandboxed frame', async () => {
-    const [first, second] = [browser.open(), browser.open()].map((tab) => {
-      const request = async (): Promise<never> => {
-        await new Promise(setImmediate);
+  it.each(['locks', 'channels', 'both'])(
+    'each read for themselves in frames that are refused %s',
+    async (what) => {
+      const denied = (): never => {
         throw new DOMException('denied', 'SecurityError');
       };
-      Object.assign(tab.locks, { request });
-      return follow(A, tab);
-    });
-    await reach(() => first.follower.state.live && second.follower.state.live);
-    expect([service.count(START), service.count(STREAM)]).toEqual([2, 2]);
-  });
+      const request = (): Promise<never> => new Promise(setImmediate).then(denied);
+      const [first, second] = [browser.open(), browser.open()].map((tab) => {
+        if (what !== 'channels') Object.assign(tab.locks, { request });
+        if (what !== 'locks') Object.assign(tab, { channel: denied });
+        return follow(A, tab);
+      });
+      await reach(() => first.follower.state.live && second.follower.state.live);
+      expect([service.count(START), service.count(STREAM)]).toEqual([2, 2]);
+    },
+  );
 
   it('go on from where the one that is closed was', async () => {
     const [first, second] = [follow(), follow()];

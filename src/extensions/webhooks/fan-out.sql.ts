@@ -15,8 +15,8 @@ export const EVERYONE = 'all';
 export const MOST_PENDING = 1000;
 
 /**
- * Some webhooks for an event `e`, by address and id, behind the one that it has come to: those of a pool's readers, or
- * all. Reads no more than `limit`.
+ * The next webhooks of an event `e`, by address and id, after the last one that it has reached: those of a pool's
+ * readers, or all. Reads no more than `limit`.
  */
 const next = (limit: number | string): string => `
   (SELECT w.address, w.id FROM (

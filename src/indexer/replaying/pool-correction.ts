@@ -3,6 +3,8 @@ import { circlesOf, makeCircles } from '#indexer/ledger/circles';
 import type { Decision, Rules } from '#indexer/ledger/decide';
 import { rebuildDraws } from '#indexer/ledger/draws';
 import { updateKept } from '#indexer/ledger/event-applier';
+import { rebuildPositions } from '#indexer/ledger/position-writer';
+import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
 import { LOCK_CURSOR, LOCK_POOLS, type Look } from '#verify/checks/look';
@@ -33,9 +35,10 @@ const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
 /**
- * Decides the events of wrong pools and draws again, and makes from them what the database may refuse: the ledger's rows of
- * the pools, circles and draws. It takes some pools in a transaction, so that locks are short. What else follows from events
- * and ledger is repaired afterwards, by the checks of `verify`.
+ * Decides the events of wrong pools and draws again, and makes the ledger's rows of the pools from them: some pools in a
+ * transaction, so that locks are short. Where outcomes change, it also makes circles, draws and positions, as the database
+ * may refuse them, and the indexer decides the next events by them. What else follows from events and ledger is repaired
+ * afterwards, by the checks of `verify`.
  */
 export class PoolCorrection {
   private group: Wrong[] = [];
@@ -101,6 +104,9 @@ export class PoolCorrection {
     const decided = await this.decide(ids, draws, rules, tryFailed);
     const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
     if (ledger.length > 0) for (const statement of CORRECT_ROWS) await client.query(statement, [ledger]);
+    const changed = ids.filter((id) => decided.has(id));
+    if (changed.length > 0) for (const statement of CLEAR_POOLS) await client.query(statement, [changed]);
+    await rebuildPositions(client, changed);
     const others = group.filter((each) => !isPool(each) && decided.has(each.id));
     await rebuildDraws(client, others.map(drawOf).filter(isDraw));
     const outcomes = others.reduce((sum, { id }) => sum + decided.get(id)!, 0);

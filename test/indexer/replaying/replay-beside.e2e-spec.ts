@@ -46,6 +46,15 @@ async function write(chain: PaperChain): Promise<Written> {
 const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
   new Replay(written.operatorUrl, () => undefined, ...more).run();
 
+/** The first pool's outcomes and rows alone, as while a replay has not come further. */
+async function correct(written: Written): Promise<void> {
+  const client = await connect(written.operatorUrl, true, 60_000);
+  const correction = new PoolCorrection(new Look(client, new Findings(1), { repair: true }));
+  await correction.add({ id: POOLS[0], events: 3, ledger: true });
+  await correction.end();
+  await client.end();
+}
+
 /** As a rule of another version might have left it: outcomes, rows, times, sums and positions that no event gives. */
 const DAMAGE = `
   SET session_replication_role = replica;
@@ -225,14 +234,29 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
       `SET session_replication_role = replica; UPDATE chain_events SET outcome = 'REFUSED', reason = 'other rule';
       DELETE FROM circles; DELETE FROM circle_members; DELETE FROM circle_rounds`,
     );
-    const client = await connect(ours.operatorUrl, true, 60_000);
-    const correction = new PoolCorrection(new Look(client, new Findings(1), { repair: true }));
-    await correction.add({ id: POOLS[0], events: 3, ledger: true });
-    await correction.end();
-    await client.end();
+    await correct(ours);
     chain.add([{ kind: 'Joined', ...circle, account: OTHER }]);
     await ours.apply(chain);
     expect(await ours.column('SELECT DISTINCT outcome FROM chain_events')).toEqual(['APPLIED']);
+  });
+
+  it('makes the positions of a pool together with its events, as the next batch splits gains by them', async () => {
+    const paid = { poolId: compact(POOLS[0]), account: SAVER, amount: '100' };
+    const chain = new PaperChain(undefined, false);
+    chain.add([{ kind: 'Deposited', ...paid }]);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await query(
+      ours.databaseUrl,
+      `SET session_replication_role = replica; DELETE FROM transactions WHERE status = 'CONFIRMED'; DELETE FROM positions;
+      UPDATE chain_events SET outcome = 'UNKNOWN_POOL', reason = 'no such pool yet', transaction_id = NULL`,
+    );
+    await correct(ours);
+    chain.add([{ kind: 'Withdrawn', ...paid }]);
+    await ours.apply(chain);
+    expect(await ours.column('SELECT kind FROM chain_events ORDER BY block_number')).toEqual([
+      ...['Deposited', 'Withdrawn'],
+    ]);
   });
 
   it('only one corrects a database at a time', async () => {

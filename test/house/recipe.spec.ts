@@ -41,7 +41,11 @@ describe('the recipes', () => {
     (_, recipe) => {
       const tests = [...recipe.files.keys()].filter((file) => /^test\/.*-?spec\.ts$/.test(file));
       expect(tests).toHaveLength(1);
-      applyRecipe(recipe, folder);
+      try {
+        applyRecipe(recipe, folder);
+      } catch (error) {
+        throw new Error(`edit ${recipe.name} too, which shows code as it was: ${(error as Error).message}`);
+      }
       for (const [file, text] of recipe.files)
         expect(readFileSync(path.join(folder, file), 'utf8')).toBe(text);
     },

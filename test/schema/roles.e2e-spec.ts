@@ -294,26 +294,26 @@ describe('a table', () => {
 
   it('of a module is for the API to write and for operators to read, without a row in privileges.sql', () =>
     migrated(
-      `CREATE TABLE "goals" (id serial PRIMARY KEY, text text);
+      `CREATE TABLE "module_texts" (id serial PRIMARY KEY, text text);
        CREATE TABLE parts (at int) PARTITION BY RANGE (at); CREATE TABLE first_part PARTITION OF parts DEFAULT;
-       CREATE VIEW goal_texts AS SELECT text FROM goals; GRANT SELECT ON goal_texts TO savings_read_only`,
-      'DROP VIEW goal_texts; DROP TABLE goals, parts',
+       CREATE VIEW module_view AS SELECT text FROM module_texts; GRANT SELECT ON module_view TO savings_read_only`,
+      'DROP VIEW module_view; DROP TABLE module_texts, parts',
       async () => {
         await run(
           'api',
-          `INSERT INTO goals (text) VALUES ('a'); UPDATE goals SET text = 'b'; INSERT INTO parts VALUES (1)`,
+          `INSERT INTO module_texts (text) VALUES ('a'); UPDATE module_texts SET text = 'b'; INSERT INTO parts VALUES (1)`,
         );
         for (const role of ['api', 'operator'] as const)
-          expect(await run(role, 'SELECT text FROM goals, parts')).toEqual([{ text: 'b' }]);
-        for (const text of [...changing('goals', 'text'), 'TRUNCATE goals'])
+          expect(await run(role, 'SELECT text FROM module_texts, parts')).toEqual([{ text: 'b' }]);
+        for (const text of [...changing('module_texts', 'text'), 'TRUNCATE module_texts'])
           await expect(run('operator', text)).rejects.toMatchObject(REFUSED);
         for (const role of ['indexer', 'read_only'] as const)
-          await expect(run(role, 'SELECT FROM goals')).rejects.toMatchObject(REFUSED);
-        await expect(run('api', 'DELETE FROM goal_texts')).rejects.toMatchObject(REFUSED);
+          await expect(run(role, 'SELECT FROM module_texts')).rejects.toMatchObject(REFUSED);
+        await expect(run('api', 'DELETE FROM module_view')).rejects.toMatchObject(REFUSED);
         // What its migration grants stays after the next one.
         await query(urlAs(app.database.url, 'owner'), privileges());
-        expect(await run('read_only', 'SELECT FROM goal_texts')).toHaveLength(1);
-        await run('api', 'DELETE FROM goals');
+        expect(await run('read_only', 'SELECT FROM module_view')).toHaveLength(1);
+        await run('api', 'DELETE FROM module_texts');
       },
     ));
 

@@ -64,6 +64,9 @@ describe('the list', () => {
     }
     const { next } = (await app.get('/pools?type=lottery&limit=1', user)).body;
     expect(ids(await app.get(`/pools?type=lottery&after=${next}`, user))).toEqual(made.slice(1));
+    // A full page that is the last one.
+    for (const rest of [`limit=${made.length}`, `limit=${made.length - 1}&after=${next}`])
+      expect((await app.get(`/pools?type=lottery&${rest}`, user)).body.next).toBeNull();
     expect((await app.get('/pools', user)).body.pagination.total).toBe(12);
   });
 

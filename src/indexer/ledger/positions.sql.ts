@@ -24,9 +24,11 @@ export const LOAD_WEIGHTS = {
     FROM pool_weights WHERE pool_id = ANY($1::uuid[])`,
 };
 
-/** Each with the first accrual that it has not taken part in. Parameters: pool ids, addresses. */
+/**
+ * Each with the first accrual that it has not taken part in. Parameters: pool ids, addresses. It has no name, so it is
+ * planned each time: a plan that was made while the table was small would scan it for each batch.
+ */
 export const LOAD_POSITIONS = {
-  name: 'load_positions',
   text: `
     SELECT ${compact('p.pool_id')} AS pool, p.address, p.balance, p.weight_offset AS offset, p.owed, p.accruals,
       p.deposited, p.withdrawn, p.claimed, a.time AS "firstTime", a.per_weight AS "firstPerWeight",

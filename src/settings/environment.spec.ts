@@ -17,6 +17,7 @@ const REQUIRED = {
 const PRODUCTION = {
   ...REQUIRED,
   JWT_SECRET: randomBytes(32).toString('hex'),
+  JWT_PREVIOUS_SECRET: randomBytes(32).toString('base64'),
   NODE_ENV: 'production',
   CHAIN_ID: '8453',
   SIWE_DOMAINS: 'app.example.org',
@@ -133,11 +134,6 @@ describe('a secret', () => {
     expect(problems).toEqual([`${name} is published or easy to guess: make one with openssl rand -hex 32`]);
     expect(problemsOf({ ...REQUIRED, [name]: weak })).toEqual([]);
     expect(problemsOf({ ...PRODUCTION, [name]: 'short' })).toHaveLength(1);
-  });
-
-  it('may come in every usual form', () => {
-    for (const form of ['hex', 'base64', 'base64url'] as const)
-      expect(problemsOf({ ...PRODUCTION, JWT_PREVIOUS_SECRET: randomBytes(32).toString(form) })).toEqual([]);
   });
 });
 

@@ -77,7 +77,6 @@ describe('limits', () => {
   });
 
   it.each<[string, Request]>([
-    ['GET', { url: '/auth/nonce' }],
     ['/api', { url: '/api/auth/nonce' }],
     ['POST', { method: 'POST', url: '/auth/nonce', body: {} }],
     ['verify', { method: 'POST', url: '/auth/verify', body: {} }],
@@ -134,16 +133,6 @@ describe('limits', () => {
     expect((await app.send({ url: '/auth/nonce', ip, headers })).status).toBe(429);
   });
 
-  it('count an IPv6 client by its /64 network, and an IPv4 client by its address in any form', async () => {
-    const status = async (ip: string): Promise<number> => (await app.send({ url: '/auth/nonce', ip })).status;
-    for (let i = 1; i <= 5; i++) expect(await status(`2001:db8:0:7::${i}`)).toBe(200);
-    expect(await status('2001:db8::7:ffff:ffff:ffff:ffff')).toBe(429);
-    expect(await status('2001:db8:0:8::1')).toBe(200);
-    const ip = newIp();
-    for (let i = 0; i < 5; i++) expect(await status(i % 2 ? ip : `::ffff:${ip}`)).toBe(200);
-    expect(await status(`::ffff:${ip}`)).toBe(429);
-  });
-
   it('let exactly that many simultaneous requests through', async () => {
     const ip = newIp();
     const answers = await Promise.all(Array.from({ length: 30 }, () => app.send({ url: '/auth/nonce', ip })));
@@ -159,7 +148,7 @@ describe('preflights', () => {
     const ip = newIp();
     const origin = 'https://app.example.org';
     const preflight = { origin, 'access-control-request-method': 'POST' };
-    for (const url of ['/pools', '/auth/verify', '/nowhere'])
+    for (const url of ['/pools', '/api/auth/verify', '/nowhere'])
       for (const headers of [preflight, { origin }, undefined]) {
         const { status, text, headers: answered } = await app.send({ method: 'OPTIONS', url, ip, headers });
         expect([status, text, answered['x-ratelimit-remaining']]).toEqual([204, '', undefined]);

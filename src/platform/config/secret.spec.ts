@@ -8,6 +8,7 @@ import { isStrongSecret } from './secret';
 it.each<[string, () => string]>([
   ['openssl rand -hex 32', () => randomBytes(32).toString('hex')],
   ['openssl rand -base64 32', () => randomBytes(32).toString('base64')],
+  ['32 bytes as base64url', () => randomBytes(32).toString('base64url')],
   ['a UUID', () => randomUUID()],
 ])('a random secret passes: %s', (_, make) => {
   for (let i = 0; i < 100; i++) {

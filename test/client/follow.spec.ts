@@ -61,19 +61,28 @@ async function reach(condition: () => unknown): Promise<void> {
   });
 }
 
-const live = ({ follower }: Opened): Promise<void> => reach(() => follower.state.live);
-
-it('reads once, and goes on with the stream from exactly there', async () => {
+const live = (...opened: Opened[]): Promise<void> =>
+  reach(() => opened.every(({ follower }) => follower.state.live));
+async function followLive(): Promise<Opened> {
   const opened = follow();
   await live(opened);
+  return opened;
+}
+async function twoLive(): Promise<Opened[]> {
+  const both = [follow(), follow()];
+  await live(...both);
+  return both;
+}
+
+it('reads once, and goes on with the stream from exactly there', async () => {
+  const opened = await followLive();
   expect(service.asked).toEqual([START, STREAM]);
   expect(service.lastIds).toEqual([idOf(1)]);
   expect(opened.follower.state).toMatchObject({ data: { cursor: idOf(1) }, error: null, ended: false });
 });
 
 it('reads once for many events that do not carry what changed, those of a newer service too', async () => {
-  const opened = follow();
-  await live(opened);
+  const opened = await followLive();
   for (let n = 0; n < 20; n++) service.happen(n % 2 ? 'draw.opened' : 'pool.painted');
   await reach(() => opened.follower.state.data?.cursor === idOf(21) && service.count(START) === 2);
   await pass(5_000);
@@ -82,8 +91,7 @@ it('reads once for many events that do not carry what changed, those of a newer 
 });
 
 it('reads for itself after an event, although the same read has been under way since before it', async () => {
-  const opened = follow();
-  await live(opened);
+  const opened = await followLive();
   service.freeze();
   const before = opened.client.start();
   await reach(() => service.count(START) === 2);
@@ -119,8 +127,7 @@ it('goes on for everyone although a listener throws, whose error is reported', a
 });
 
 it('reads nothing while nobody looks, whatever happens, and once when somebody does', async () => {
-  const [first, second] = [follow(), follow()];
-  await reach(() => first.follower.state.live && second.follower.state.live);
+  const [first, second] = await twoLive();
   for (const { tab } of [first, second]) tab.look('hidden');
   await pass(30_000);
   for (let n = 0; n < 5; n++) {
@@ -137,8 +144,7 @@ it('reads nothing while nobody looks, whatever happens, and once when somebody d
 });
 
 it('reads nothing in a hidden tab that goes on for one that is closed, until somebody looks', async () => {
-  const [first, second] = [follow(), follow()];
-  await reach(() => first.follower.state.live && second.follower.state.live);
+  const [first, second] = await twoLive();
   for (const { tab } of [first, second]) tab.look('hidden');
   first.follower.stop();
   await reach(() => service.count(STREAM) === 2);
@@ -188,8 +194,7 @@ describe('queries', () => {
   });
 
   it('are read again if their first read may have begun before the event', async () => {
-    const opened = follow();
-    await live(opened);
+    const opened = await followLive();
     show(opened.client, { waits: true });
     stops.push(invalidation(opened.client, opened.follower, queries));
     await reach(() => reads === 1);
@@ -202,8 +207,7 @@ describe('queries', () => {
   });
 
   it('are not read while nobody looks', async () => {
-    const opened = follow();
-    await live(opened);
+    const opened = await followLive();
     const { page: document, window } = opened.tab;
     Object.assign(globalThis, { document, window });
     stops.push(() => Object.assign(globalThis, { document: undefined, window: undefined }));
@@ -222,8 +226,7 @@ describe('queries', () => {
 });
 
 it('reads once more after a reload', async () => {
-  const opened = follow();
-  await live(opened);
+  const opened = await followLive();
   service.now = 7;
   for (const stream of service.streams.keys()) stream.write(`id: ${idOf(7)}\nevent: reload\ndata: {}\n\n`);
   await reach(() => opened.follower.state.data?.cursor === idOf(7));
@@ -232,8 +235,7 @@ it('reads once more after a reload', async () => {
 });
 
 it('reads no more often than the limits bear, whatever happens', async () => {
-  const opened = follow();
-  await live(opened);
+  const opened = await followLive();
   for (let second = 0; second < 15 * 60; second++) {
     service.happen('draw.opened');
     await pass(1_000, 1_000);
@@ -245,7 +247,7 @@ it('reads no more often than the limits bear, whatever happens', async () => {
 describe('tabs', () => {
   it('share one stream and what was read', async () => {
     const [first, second, third] = [follow(), follow(), follow()];
-    await reach(() => [first, second, third].every(({ follower }) => follower.state.live));
+    await live(first, second, third);
     service.happen('webhook.paused', { account: A });
     await reach(() => [first, second, third].every(({ events }) => events.length === 1));
     expect(service.asked).toEqual([START, STREAM]);
@@ -264,14 +266,13 @@ describe('tabs', () => {
         if (what !== 'locks') Object.assign(tab, { channel: denied });
         return follow(A, tab);
       });
-      await reach(() => first.follower.state.live && second.follower.state.live);
+      await live(first, second);
       expect([service.count(START), service.count(STREAM)]).toEqual([2, 2]);
     },
   );
 
   it('go on from where the one that is closed was', async () => {
-    const [first, second] = [follow(), follow()];
-    await reach(() => first.follower.state.live && second.follower.state.live);
+    const [first, second] = await twoLive();
     service.happen('webhook.paused', { account: A });
     await reach(() => second.events.length === 1);
     first.follower.stop();
@@ -283,8 +284,7 @@ describe('tabs', () => {
   });
 
   it('read what the one that is closed had not read yet', async () => {
-    const [first, second] = [follow(), follow()];
-    await reach(() => first.follower.state.live && second.follower.state.live);
+    const [first, second] = await twoLive();
     service.happen('pool.painted');
     await reach(() => second.events.length === 1);
     first.follower.stop();
@@ -294,8 +294,7 @@ describe('tabs', () => {
   });
 
   it('read what one of them wanted read once more before the one that leads was closed', async () => {
-    const [first, second] = [follow(), follow()];
-    await reach(() => first.follower.state.live && second.follower.state.live);
+    const [first, second] = await twoLive();
     second.follower.refresh();
     await reach(() => browser.said.some(({ data }) => data.kind === 'refresh'));
     first.follower.stop();
@@ -305,7 +304,7 @@ describe('tabs', () => {
 
   it('of another account get nothing of it', async () => {
     const [mine, other] = [follow(A), follow(B)];
-    await reach(() => mine.follower.state.live && other.follower.state.live);
+    await live(mine, other);
     expect([...service.streams.values()].sort()).toEqual([A, B].map((each) => `Bearer ${tokenOf(each)}`));
     const [line] = browser.said.filter(({ data }) => data.kind === 'state');
     expect(
@@ -315,10 +314,8 @@ describe('tabs', () => {
   });
 
   it('take over from one that is frozen; what that one says later is old', async () => {
-    const first = follow();
-    await live(first);
-    const second = follow();
-    await live(second);
+    const first = await followLive();
+    const second = await followLive();
     first.tab.isFrozen = true;
     await reach(() => service.count(STREAM) === 2);
     service.happen('pool.painted');
@@ -332,8 +329,7 @@ describe('tabs', () => {
   });
 
   it('that were frozen are told to reload if they have missed something, and only then', async () => {
-    const [first, second] = [follow(), follow()];
-    await reach(() => first.follower.state.live && second.follower.state.live);
+    const [first, second] = await twoLive();
     for (const [topics, cursor] of [
       [[], 1],
       [['reload'], 3],
@@ -351,8 +347,7 @@ describe('tabs', () => {
   });
 
   it('that go into the cache of pages hold nothing, and take part again when they are back', async () => {
-    const opened = follow();
-    await live(opened);
+    const opened = await followLive();
     opened.tab.tell('pagehide');
     await reach(() => service.streams.size === 0);
     expect([browser.held.size, browser.lines.length]).toEqual([0, 1]);
@@ -415,7 +410,7 @@ describe('without a stream', () => {
 describe('a limit', () => {
   it('stops all requests of all tabs until its time, and says until when', async () => {
     const [first, second, other] = [follow(), follow(), follow(B)];
-    await reach(() => [first, second, other].every(({ follower }) => follower.state.live));
+    await live(first, second, other);
     service.refuses = refusal(429, 'rate_limited_general', { 'retry-after': '600' });
     await expect(first.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
     await reach(() => [first, second, other].every(({ follower }) => follower.state.pausedUntil !== null));
@@ -452,8 +447,7 @@ describe('a service that does not answer', () => {
   });
 
   it('is noticed by a stream that goes silent, too', async () => {
-    const opened = follow();
-    await live(opened);
+    const opened = await followLive();
     service.freeze();
     await pass(35_000 + 500 + 5_000);
     expect(opened.follower.state.unreachable).toBe(true);
@@ -473,8 +467,7 @@ describe('the end of the session', () => {
   });
 
   it('ends what is followed, and forgets it', async () => {
-    const opened = follow();
-    await live(opened);
+    const opened = await followLive();
     service.refuses = refusal(401, 'token_revoked');
     for (const stream of service.streams.keys()) stream.destroy();
     await reach(() => opened.follower.state.ended);
@@ -503,7 +496,7 @@ describe('the end of the session', () => {
   it('is told to the tabs with the same token; those with one of their own go on', async () => {
     const [first, second] = [follow(), follow()];
     const other = follow(A, browser.open(), tokenOf(A, 'own'));
-    await reach(() => [first, second, other].every(({ follower }) => follower.state.live));
+    await live(first, second, other);
     await first.client.signOut();
     await reach(() => second.follower.state.ended);
     expect(second.client.session.state.ended).toBe('signed_out');
@@ -516,7 +509,7 @@ describe('the end of the session', () => {
   it('everywhere is one for all tokens of the account, and for no other', async () => {
     const [first, other] = [follow(), follow(A, browser.open(), tokenOf(A, 'own'))];
     const stranger = follow(B);
-    await reach(() => [first, other, stranger].every(({ follower }) => follower.state.live));
+    await live(first, other, stranger);
     await first.client.signOut({ everywhere: true });
     await reach(() => other.follower.state.ended);
     expect(stranger.follower.state.ended).toBe(false);

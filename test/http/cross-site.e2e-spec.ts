@@ -11,6 +11,7 @@ const fetchMetadata = (site: string, mode: string, dest = 'empty'): Headers => (
   'sec-fetch-mode': mode,
   'sec-fetch-dest': dest,
 });
+const preflightOf = (origin: string): Headers => ({ origin, 'access-control-request-method': 'POST' });
 const text = { 'content-type': 'text/plain' };
 
 /** From a page of evil.example. */
@@ -135,11 +136,7 @@ describe('a request that a foreign page has the browser send', () => {
   it('may be a preflight, which is answered and not counted', async () => {
     const ip = nextClient();
     for (const origin of [EVIL, 'https://cors.example']) {
-      const headers = {
-        ...fetchMetadata('cross-site', 'cors'),
-        origin,
-        'access-control-request-method': 'POST',
-      };
+      const headers = { ...fetchMetadata('cross-site', 'cors'), ...preflightOf(origin) };
       expect((await send('OPTIONS', '/auth/verify', headers, ip)).status).toBeLessThan(500);
     }
     expect(await left(ip)).toEqual([99, 4]);
@@ -150,11 +147,7 @@ describe('without CORS_ORIGINS and SIWE_DOMAINS', () => {
   const app = useApp({ RATE_LIMIT_AUTH: '5' });
 
   it('preflights of foreign pages are 403 and not counted', async () => {
-    const headers = {
-      ...fetchMetadata('cross-site', 'cors'),
-      origin: EVIL,
-      'access-control-request-method': 'POST',
-    };
+    const headers = { ...fetchMetadata('cross-site', 'cors'), ...preflightOf(EVIL) };
     for (let i = 0; i < 10; i++)
       expect((await app.send({ method: 'OPTIONS', url: '/auth/verify', headers })).status).toBe(403);
     expect((await app.get('/auth/nonce')).headers['x-ratelimit-remaining']).toBe('4');
@@ -184,11 +177,7 @@ describe('pages that a developer serves on the same machine', () => {
   const ask = async (app: typeof other, origin: string): Promise<unknown[]> => {
     const headers = { ...fetchMetadata('same-site', 'cors'), origin };
     const answer = await app.send({ url: '/auth/nonce', headers });
-    const preflight = await app.send({
-      method: 'OPTIONS',
-      url: '/pools',
-      headers: { origin, 'access-control-request-method': 'POST' },
-    });
+    const preflight = await app.send({ method: 'OPTIONS', url: '/pools', headers: preflightOf(origin) });
     const allowed = 'access-control-allow-origin';
     return [answer.status, answer.headers[allowed], preflight.headers[allowed]];
   };

@@ -22,6 +22,16 @@ beforeAll(async () => {
   pool = ((await app.createPool(user)) as { id: string }).id;
 });
 
+/** Counts the turns of the event loop. */
+function countTurns(): { turn: number; end: () => void } {
+  const counted = { turn: 0, end: () => clearImmediate(next) };
+  let next = setImmediate(function count() {
+    counted.turn++;
+    next = setImmediate(count);
+  });
+  return counted;
+}
+
 /** Nothing that a client sends may keep the process busy for long, so its size is limited before the costly part. */
 describe('the work for one request is bounded:', () => {
   const refusal = (field: string): unknown => [
@@ -80,28 +90,22 @@ it('the process turns to other work between one long sign-in and the next', asyn
     }),
   );
   const turns: number[] = [];
-  let turn = 0;
-  let counting = true;
-  const count = (): void => {
-    turn++;
-    if (counting) setImmediate(count);
-  };
+  const counted = countTurns();
   const service = app.nest.get<AuthService, Record<'parse', () => unknown>>(AuthService, { strict: false });
   const parse = service.parse.bind(service);
   const parsing = jest.spyOn(service, 'parse').mockImplementation((...args) => {
-    turns.push(turn);
+    turns.push(counted.turn);
     // As long as the most costly message.
     const end = performance.now() + 15;
     while (performance.now() < end);
     return parse(...args);
   });
   try {
-    count();
     const answers = await Promise.all(bodies.map((body) => app.post('/auth/verify', body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     expect(new Set(turns).size).toBe(SIGN_INS);
   } finally {
-    counting = false;
+    counted.end();
     parsing.mockRestore();
   }
 });
@@ -149,14 +153,9 @@ describe('the work for many listeners is divided:', () => {
     await readable(app);
     const { cursor, present } = await hub.locate(undefined);
     const writes = new Map<number, number>();
-    let turn = 0;
-    let counting = true;
-    const count = (): void => {
-      turn++;
-      if (counting) setImmediate(count);
-    };
+    const counted = countTurns();
     const write = (text: string): void => {
-      if (text.startsWith('id: ')) writes.set(turn, (writes.get(turn) ?? 0) + 1);
+      if (text.startsWith('id: ')) writes.set(counted.turn, (writes.get(counted.turn) ?? 0) + 1);
     };
     const response = { write, end: () => undefined } as unknown as ServerResponse;
     const streams = Array.from(
@@ -166,14 +165,13 @@ describe('the work for many listeners is divided:', () => {
     const leave = streams.map((stream) => hub.add(stream, present));
     try {
       await until(() => streams.every(({ live }) => live));
-      count();
       await addTransaction(app, { poolId: pool, account: user.address });
       const total = (): number => [...writes.values()].reduce((sum, each) => sum + each, 0);
       await until(() => total() >= streams.length);
       expect(total()).toBe(streams.length);
       expect(Math.max(...writes.values())).toBeLessThanOrEqual(50);
     } finally {
-      counting = false;
+      counted.end();
       for (const each of leave) each();
       jest.restoreAllMocks();
     }

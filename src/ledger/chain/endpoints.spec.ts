@@ -1,22 +1,33 @@
 import { localRpcUrl, rpcEndpoints } from './endpoints';
 
 describe('rpcEndpoints', () => {
-  it('keeps the order of several', () => {
-    const found = rpcEndpoints('http://one:8545, https://two.example/v2/key');
-    expect(found.map(({ url }) => url)).toEqual(['http://one:8545/', 'https://two.example/v2/key']);
-  });
+  const plain = (url: string, name: string): object => ({ url, name, headers: {} });
+  const authorization = `Basic ${Buffer.from('user:p@ss:w').toString('base64')}`;
 
-  it('moves user and password into a header', () => {
-    const [endpoint] = rpcEndpoints('https://user:p%40ss:w@node.example/');
-    expect(endpoint.url).toBe('https://node.example/');
-    expect(endpoint.headers).toEqual({
-      authorization: `Basic ${Buffer.from('user:p@ss:w').toString('base64')}`,
-    });
-  });
-
-  it('sends no header without them', () => {
-    expect(rpcEndpoints('http://node.example')[0].headers).toEqual({});
-  });
+  it.each<[string, string, object[]]>([
+    [
+      'keeps the order of several, and names the host only',
+      'http://one:8545, https://two.example:8443/v2/key?apikey=key#x',
+      [
+        plain('http://one:8545/', 'one:8545'),
+        plain('https://two.example:8443/v2/key?apikey=key#x', 'two.example:8443'),
+      ],
+    ],
+    [
+      'moves user and password into a header',
+      'https://user:p%40ss:w@node.example/',
+      [{ ...plain('https://node.example/', 'node.example'), headers: { authorization } }],
+    ],
+    [
+      'names several of one host apart',
+      'https://node.example/a,https://other.example,https://node.example/b',
+      [
+        plain('https://node.example/a', 'node.example'),
+        plain('https://other.example/', 'other.example'),
+        plain('https://node.example/b', 'node.example#2'),
+      ],
+    ],
+  ])('%s', (_, told, expected) => expect(rpcEndpoints(told)).toEqual(expected));
 
   it('has the calls a second of each, or those of all', () => {
     const budgets = (perSecond?: number[]) =>
@@ -27,30 +38,17 @@ describe('rpcEndpoints', () => {
       [undefined, undefined],
     ]);
   });
-
-  it('names the host only', () => {
-    const [{ name }] = rpcEndpoints('https://user:secret@node.example:8443/v2/key?apikey=key#x');
-    expect(name).toBe('node.example:8443');
-  });
-
-  it('names several of one host apart', () => {
-    const found = rpcEndpoints('https://node.example/a,https://other.example,https://node.example/b');
-    expect(found.map(({ name }) => name)).toEqual(['node.example', 'other.example', 'node.example#2']);
-  });
 });
 
 describe('the address of the chain', () => {
-  it.each(['http://127.0.0.1:8545', 'http://localhost:8545/', 'http://[::1]:8545'])(
-    '%s is told',
-    (RPC_URL) => {
-      expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe(RPC_URL.replace(/\/$/, ''));
-    },
+  it.each([
+    ['http://127.0.0.1:8545', 'http://127.0.0.1:8545'],
+    ['http://localhost:8545/', 'http://localhost:8545'],
+    ['http://[::1]:8545', 'http://[::1]:8545'],
+    ['http://127.0.0.1:8545,https://node.example/key', 'http://127.0.0.1:8545'],
+  ])('of %s is told, the first of several', (RPC_URL, told) =>
+    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe(told),
   );
-
-  it('of several is the first', () => {
-    const RPC_URL = 'http://127.0.0.1:8545,https://node.example/key';
-    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe('http://127.0.0.1:8545');
-  });
 
   it.each([
     ['with a key in its path', 'http://127.0.0.1:8545/v2/key'],

@@ -49,17 +49,16 @@ async function listening(port: number, host: string): Promise<NodeJS.ErrnoExcept
 }
 
 /**
- * A port that is free at the moment. Normally no outgoing connection takes it before its server listens, and this
- * process is not given the same one soon.
+ * A port that is free, and that no other process is given while this one lives: servers begin to listen later. Normally no
+ * outgoing connection takes it before.
  * @throws EADDRINUSE when the wanted one is taken
  */
 export async function freePort(wanted?: number): Promise<number> {
   const port = wanted || nextPort;
   if (!wanted) nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
   const problem = await listening(port, '127.0.0.1');
-  if (!problem) return port;
-  if (wanted || problem.code !== 'EADDRINUSE') throw problem;
-  return freePort();
+  if (problem && (wanted || problem.code !== 'EADDRINUSE')) throw problem;
+  return !problem && (wanted || claimIn('free-ports', port) === undefined) ? port : freePort();
 }
 
 /**
@@ -83,8 +82,10 @@ export async function beAlone(folder: string, running: string, patience = STOPPI
  * Has a port for this process, ahead of others that start at the same time: it takes seconds until the service listens.
  * @returns the process that has it already, if any
  */
-export function claimPort(port: number): number | undefined {
-  const folder = path.join(tmpdir(), `pooled-savings-ports-${process.getuid?.() ?? 0}`);
+export const claimPort = (port: number): number | undefined => claimIn('ports', port);
+
+function claimIn(name: string, port: number): number | undefined {
+  const folder = path.join(tmpdir(), `pooled-savings-${name}-${process.getuid?.() ?? 0}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return claim(path.join(folder, `${port}`));
 }

@@ -18,8 +18,8 @@ async function occupied(): Promise<number> {
 }
 
 /** What another process says that does this, and is then killed, so that it cleans nothing up. */
-function another(code: string): string {
-  const script = `const { beAlone, takePorts } = require('./src/dev/ports');
+function another(code: string, begin = ''): string {
+  const script = `${begin}; const { beAlone, freePort, takePorts } = require('./src/dev/ports');
     (async () => ${code})().catch(({ message }) => console.log(message))
       .finally(() => process.kill(process.pid, 'SIGKILL'));`;
   const loader = [...FROM_SOURCE, '-e', script];
@@ -29,6 +29,13 @@ function another(code: string): string {
   });
   return stdout + stderr;
 }
+
+it('a free port is given to one process, as long as that lives', async () => {
+  const port = await freePort();
+  const next = another('console.log(await freePort())', `require('node:crypto').randomInt = () => ${port}`);
+  expect(next).toMatch(/^\d{5}\n$/);
+  expect(next).not.toBe(`${port}\n`);
+});
 
 describe('ports of npm start', () => {
   it('that are not set are free ones, near the usual ones, and all different', async () => {

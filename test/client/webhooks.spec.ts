@@ -14,14 +14,6 @@ const header = (time = now(), body = BODY, secret = SECRET): string =>
   `t=${time},v1=${hmac(body, time, secret)}`;
 
 describe('verifyWebhook', () => {
-  it.each([
-    ['text', BODY],
-    ['bytes', new TextEncoder().encode(BODY)],
-    ['a Buffer within another', Buffer.from(`x${BODY}`).subarray(1)],
-  ])('gives the event of a signed body: %s', async (_what, body) => {
-    expect(await verifyWebhook(body, header(), SECRET)).toEqual(JSON.parse(BODY));
-  });
-
   it('takes one good signature among others, as when a secret is changed', async () => {
     const time = now();
     const both = `t=${time}, v1=${'0'.repeat(64)}, v1=${hmac(BODY, time)}, v2=x`;
@@ -84,15 +76,18 @@ describe('verifyWebhook', () => {
     await expect(verifyWebhook(body, given, secret)).rejects.toMatchObject(refused);
   });
 
-  it.each<[string, Parameters<typeof verifyWebhook>[1]]>([
-    ['of fetch', new Headers(standard())],
-    ['of Node.js', { ...standard(), host: 'example.org', 'set-cookie': ['a', 'b'], via: undefined }],
-    ['in capitals', upper],
-    ['that came twice', { ...standard(), 'webhook-id': ['d1', 'd2'] }],
-    ['of Stripe only', { 'Savings-Signature': header() }],
-    ['of Stripe only, of fetch', new Headers({ 'savings-signature': header() })],
-  ])('takes headers %s', async (_what, headers) => {
-    expect(await verifyWebhook(BODY, headers, SECRET)).toEqual(JSON.parse(BODY));
+  it.each<[string, Parameters<typeof verifyWebhook>[1], Parameters<typeof verifyWebhook>[0]?]>([
+    ['a text', header()],
+    ['bytes', header(), new TextEncoder().encode(BODY)],
+    ['a Buffer within another', header(), Buffer.from(`x${BODY}`).subarray(1)],
+    ['headers of fetch', new Headers(standard())],
+    ['headers of Node.js', { ...standard(), host: 'example.org', 'set-cookie': ['a', 'b'], via: undefined }],
+    ['headers in capitals', upper],
+    ['headers that came twice', { ...standard(), 'webhook-id': ['d1', 'd2'] }],
+    ['headers of Stripe only', { 'Savings-Signature': header() }],
+    ['headers of Stripe only, of fetch', new Headers({ 'savings-signature': header() })],
+  ])('gives the event of a signed body: %s', async (_what, given, body = BODY) => {
+    expect(await verifyWebhook(body, given, SECRET)).toEqual(JSON.parse(BODY));
   });
 
   it('takes the good one of several signatures, and none of another version', async () => {

@@ -4,7 +4,7 @@ import { contractAbi } from '#ledger/chain/contract.abi';
 import { circleAbi } from '#ledger/chain/rotating.abi';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import type { ChainEvent, RawLog } from '#indexer/reading/decode';
-import { encoded } from '../../../test/support/chain/adapters';
+import { encoded, hex } from '../../../test/support/chain/adapters';
 import { adapterOf } from './adapter';
 import { decoderOf } from './decoder';
 
@@ -13,10 +13,6 @@ const decodeLog = decoderOf(new Map([[CONTRACT, adapterOf(new ReferencePool())!]
 const abi = [...contractAbi, ...circleAbi] as const;
 const EVENTS = abi.filter((item) => item.type === 'event');
 
-const hex = (bytes: number): fc.Arbitrary<Hex> =>
-  fc
-    .uint8Array({ minLength: bytes, maxLength: bytes })
-    .map((array) => `0x${Buffer.from(array).toString('hex')}` as const);
 const uint = (bits: number): fc.Arbitrary<bigint> => {
   const max = 2n ** BigInt(bits) - 1n;
   return fc.oneof(fc.bigInt({ min: 0n, max }), fc.constantFrom(0n, 1n, max));

@@ -8,13 +8,9 @@ import {
   encodeEventTopics,
   parseAbiItem,
 } from 'viem';
-import { encoded } from '../../../test/support/chain/adapters';
+import { encoded, hex } from '../../../test/support/chain/adapters';
 import { readerOf } from './parameters';
 
-const hex = (bytes: number): fc.Arbitrary<Hex> =>
-  fc
-    .uint8Array({ minLength: bytes, maxLength: bytes })
-    .map((array) => `0x${Buffer.from(array).toString('hex')}` as const);
 const integer = (bits: number, signed: boolean): fc.Arbitrary<bigint | number> => {
   const most = 2n ** BigInt(bits) - 1n;
   const [min, max] = signed ? [-(most >> 1n) - 1n, most >> 1n] : [0n, most];

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { type AbiEvent, type Hex, encodeAbiParameters, encodeEventTopics } from 'viem';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { adapterOf } from '#indexer/adapters/adapter';
@@ -38,3 +39,8 @@ export function encoded(item: AbiEvent, args: Record<string, unknown>): { topics
   const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
   return { topics, data: encodeAbiParameters(plain, values) };
 }
+
+export const hex = (bytes: number): fc.Arbitrary<Hex> =>
+  fc
+    .uint8Array({ minLength: bytes, maxLength: bytes })
+    .map((array) => `0x${Buffer.from(array).toString('hex')}` as const);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { valuesOf } from '#platform/postgres/statement';
 import { SIGN_IN } from '#features/access/sign-in.sql';
 import { METRICS_TOKEN, type TestApp, until, useApp } from '../support/app';
@@ -125,13 +125,11 @@ describe('sign-in', () => {
   it('accepts a nonce only once, even if a second process finds it before the first has used it', async () => {
     const nonce = await app.nonce();
     const addresses = [newWallet().address.toLowerCase()];
-    const processes = [0, 1].map(() => new Client({ connectionString: app.database.url }));
     const signIn = async (client: Client): Promise<number | null> => {
       const values = valuesOf(SIGN_IN, { nonces: [nonce], addresses, newIds: [randomUUID()] });
       return (await client.query(SIGN_IN.text, values)).rowCount;
     };
-    await Promise.all(processes.map((client) => client.connect()));
-    const [first, second] = processes;
+    const [first, second] = [await app.connect(), await app.connect()];
     const { rows } = await second.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     await first.query('BEGIN');
     expect(await signIn(first)).toBe(1);
@@ -140,7 +138,6 @@ describe('sign-in', () => {
     await until(async () => (await app.sql(waits, [rows[0].pid])).length > 0);
     await first.query('COMMIT');
     expect(await late).toBe(0);
-    await Promise.all(processes.map((client) => client.end()));
   });
 
   it('that fails leaves the nonce usable', async () => {
@@ -219,10 +216,7 @@ describe('sign-in', () => {
   });
 
   it('is counted by result', async () => {
-    const count = async (result: string): Promise<number> => {
-      const text = await app.metrics();
-      return Number(new RegExp(`^sign_ins_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
-    };
+    const count = (result: string): Promise<number> => app.metric(`sign_ins_total{result="${result}"}`);
     const [succeeded, nonceless] = [await count('success'), await count('nonce')];
     await attempt(app);
     await attempt(app, { nonce: 'neverIssued12345' });

@@ -3,7 +3,6 @@ import { Sessions } from '#features/access/sessions';
 import { MOST_MISSED } from '#extensions/events/event-hub';
 import { type SignedIn, until, useApp } from '../support/app';
 import { SecondProcess, fill, namesOf, tell } from '../support/processes/second-process';
-import { connectTo } from '../support/database';
 
 const app = useApp();
 let user: SignedIn;
@@ -97,8 +96,8 @@ describe('the first stream of a process', () => {
 });
 
 /** A transaction that has an id, and keeps newer ones from readers until it ends. */
-async function freeze(): Promise<{ xid: bigint; go: () => Promise<void> }> {
-  const client = await connectTo(app.database.url);
+async function freeze(): Promise<{ xid: bigint; go: () => Promise<unknown> }> {
+  const client = await app.connect();
   await client.query('BEGIN');
   await client.query('SELECT pg_current_xact_id()');
   // Older ones, of other databases, may still run.
@@ -110,10 +109,7 @@ async function freeze(): Promise<{ xid: bigint; go: () => Promise<void> }> {
     xid = BigInt(rows[0].own);
     return rows[0].own === rows[0].oldest;
   });
-  const go = async (): Promise<void> => {
-    await client.query('COMMIT');
-    await client.end();
-  };
+  const go = (): Promise<unknown> => client.query('COMMIT');
   return { xid, go };
 }
 

@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import pino from 'pino';
 import { randomUUID } from 'node:crypto';
-import { type Client } from 'pg';
+import type { Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { BEGINNING, type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
@@ -15,7 +15,6 @@ import { CONTRACTS, type SignedIn, TEN, type TestApp, settings, until, useApp } 
 import { accrue, addTransaction } from '../support/ledger';
 import { hold, readable } from '../support/events/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
-import { connectTo } from '../support/database';
 
 /** Events as a reader gets them who begins at the beginning. */
 async function readEvents(app: TestApp): Promise<LedgerEvent[]> {
@@ -343,10 +342,6 @@ describe('consumers', () => {
     (await addTransaction(app, { poolId: pool, account: user.address })).id;
   const handled = (): (string | undefined)[] =>
     given.map(({ event }) => (event as { transactionId: string }).transactionId);
-  const another = async (): Promise<Client> => {
-    const client = await connectTo(app.database.url);
-    return client;
-  };
   /** As a trigger would write it, but without the ledger's locks, for which such transactions would wait. */
   const publish = async (client: Client): Promise<string> => {
     const transactionId = randomUUID();
@@ -390,33 +385,28 @@ describe('consumers', () => {
   });
 
   it('are not passed by a transaction that commits late', async () => {
-    const [older, younger] = [await another(), await another()];
-    try {
-      await older.query('BEGIN');
-      const first = await publish(older);
-      await younger.query('BEGIN');
-      const second = await publish(younger);
-      await younger.query('COMMIT');
-      const third = await deposit();
-      // What nobody may read yet waits, and is seen to wait.
-      await until(async () =>
-        /outbox_lag_seconds\{consumer="test.deposits"\} (?!0$)/m.test((await app.get('/metrics')).text),
-      );
-      expect(given).toEqual([]);
-      await older.query('COMMIT');
-      await until(() => given.length === 3);
-      expect(handled()).toEqual([first, second, third]);
-    } finally {
-      await older.end();
-      await younger.end();
-    }
+    const [older, younger] = [await app.connect(), await app.connect()];
+    await older.query('BEGIN');
+    const first = await publish(older);
+    await younger.query('BEGIN');
+    const second = await publish(younger);
+    await younger.query('COMMIT');
+    const third = await deposit();
+    // What nobody may read yet waits, and is seen to wait.
+    await until(async () =>
+      /outbox_lag_seconds\{consumer="test.deposits"\} (?!0$)/m.test((await app.get('/metrics')).text),
+    );
+    expect(given).toEqual([]);
+    await older.query('COMMIT');
+    await until(() => given.length === 3);
+    expect(handled()).toEqual([first, second, third]);
   });
 
   it('get every committed event once from writers that overlap, over several processes', async () => {
     await replica();
     const committed: string[] = [];
     const write = async (): Promise<void> => {
-      const client = await another();
+      const client = await app.connect();
       for (let i = 0; i < 12; i++) {
         await client.query('BEGIN');
         const ids = [await publish(client)];
@@ -425,7 +415,6 @@ describe('consumers', () => {
         await client.query(commits ? 'COMMIT' : 'ROLLBACK');
         if (commits) committed.push(...ids);
       }
-      await client.end();
     };
     await Promise.all(Array.from({ length: 4 }, write));
     await until(() => given.length >= committed.length);
@@ -440,12 +429,11 @@ describe('consumers', () => {
     answer = () => {
       if (++attempts <= 4) throw new Error(`attempt ${attempts}`);
     };
-    const writer = await another();
+    const writer = await app.connect();
     // In one transaction, so that one is not readable long before the other.
     await writer.query('BEGIN');
     ids.push(await publish(writer), await publish(writer));
     await writer.query('COMMIT');
-    await writer.end();
     await until(() =>
       ids.every((id) => others.some((event) => (event as { transactionId?: string }).transactionId === id)),
     );

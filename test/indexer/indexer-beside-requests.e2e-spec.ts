@@ -1,6 +1,5 @@
 import { CONTRACTS, TEN, until, useApp } from '../support/app';
 import { PaperChain, Written } from '../support/chain/paper-chain';
-import { connectTo } from '../support/database';
 
 const EVENTS = 60;
 
@@ -26,7 +25,7 @@ describe('requests beside a batch of the indexer', () => {
     const [{ pid }] = await written.sql<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const isHeld = async (): Promise<boolean> =>
       (await app.sql('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [pid])).length > 0;
-    const holder = await connectTo(app.database.url);
+    const holder = await app.connect();
     await holder.query('SELECT pg_advisory_lock(7)');
     chain.add(
       Array.from({ length: EVENTS }, (_, i) => ({

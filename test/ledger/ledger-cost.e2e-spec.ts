@@ -45,7 +45,6 @@ it.each([0, 100])('a deposit of an outsider into a pool of %s members writes fiv
       expect((await written(client)) - before).toBeLessThanOrEqual(n === 1 ? 4 : 5);
     }
     await client.query('COMMIT');
-    await client.end();
   }
 });
 
@@ -68,7 +67,6 @@ it('a deposit into a pool of members of very many pools writes two rows more for
       expect((await written(client)) - before).toBeLessThanOrEqual(4 + more);
     }
     await client.query('COMMIT');
-    await client.end();
   }
   await lookUpOnly(app, 32);
 });
@@ -97,7 +95,6 @@ it('a pool reads no more rows of members when many were made since statistics we
   const { rows } = await client.query<{ read: number }>(
     `SELECT idx_tup_fetch::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'pool_members'`,
   );
-  await client.end();
   await lookUpOnly(app, 32);
   expect(rows[0].read).toBeLessThanOrEqual(6 * members.length);
 });
@@ -117,35 +114,31 @@ describe('while a batch of events is not committed, POST /pools waits for nothin
     );
     const batch = await connect('indexer');
     await batch.query('BEGIN');
-    try {
-      // It confirms, inserts, accrues and takes back, also for the caller's account.
-      await batch.query(
-        `UPDATE transactions SET status = 'CONFIRMED', tx_hash = 'x', block_number = 1, log_index = 0 WHERE id = $1`,
-        [pending],
-      );
-      for (const { address } of [owner, victim])
-        await batch.query(INSERT_ROW, rowValues(ledgerRow({ poolId, account: address })));
-      await batch.query(`INSERT INTO yield_accruals VALUES (9, 0, $1, 5, 100, now())`, [poolId]);
-      await batch.query(`DELETE FROM transactions WHERE pool_id = $1 AND account = $2 AND id <> $3`, [
-        poolId,
-        victim.address,
-        pending,
-      ]);
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, i) =>
-          app.post(
-            '/pools',
-            { type: 'cooperative', initialDeposit: TEN, members: [owner.address, victim.address] },
-            i % 2 ? victim : owner,
-            i % 3 ? {} : { 'idempotency-key': `beside-${poolId}-${i}` },
-          ),
+    // It confirms, inserts, accrues and takes back, also for the caller's account.
+    await batch.query(
+      `UPDATE transactions SET status = 'CONFIRMED', tx_hash = 'x', block_number = 1, log_index = 0 WHERE id = $1`,
+      [pending],
+    );
+    for (const { address } of [owner, victim])
+      await batch.query(INSERT_ROW, rowValues(ledgerRow({ poolId, account: address })));
+    await batch.query(`INSERT INTO yield_accruals VALUES (9, 0, $1, 5, 100, now())`, [poolId]);
+    await batch.query(`DELETE FROM transactions WHERE pool_id = $1 AND account = $2 AND id <> $3`, [
+      poolId,
+      victim.address,
+      pending,
+    ]);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        app.post(
+          '/pools',
+          { type: 'cooperative', initialDeposit: TEN, members: [owner.address, victim.address] },
+          i % 2 ? victim : owner,
+          i % 3 ? {} : { 'idempotency-key': `beside-${poolId}-${i}` },
         ),
-      );
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-      await batch.query('COMMIT');
-    } finally {
-      await batch.end();
-    }
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    await batch.query('COMMIT');
   });
 });
 
@@ -167,7 +160,6 @@ it('two batches over the same pools and accounts, in any order, finish without a
          FROM unnest($1::uuid[], $2::text[]) r(pool_id, account)`,
         [rows.map((row) => row.poolId), rows.map(({ account }) => account)],
       );
-    await client.end();
   };
   await Promise.all([0, 1, 2, 3].map(insert));
 });
@@ -183,7 +175,6 @@ it('a payment counts once while its payer leaves the pool', async () => {
   await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
   await payment.query('COMMIT');
   await left;
-  await Promise.all([payment.end(), leaving.end()]);
   const { body } = await app.get(`/transactions?poolId=${poolId}`, victim);
   expect(body.pagination.total).toBe(1);
   expect((await app.get(`/pools/${poolId}`, victim)).status).toBe(403);
@@ -209,7 +200,6 @@ describe('a pool is removed while a payment into it comes', () => {
     await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
     await one.query('COMMIT');
     expect(await second).toBe('transactions_pool_id_fkey');
-    await Promise.all([one.end(), two.end()]);
   });
 });
 
@@ -229,7 +219,6 @@ describe('the cost of one statement for many rows is linear, also after one for 
   });
   afterEach(async () => {
     await client.query('ROLLBACK');
-    await client.end();
   });
 
   it.each([

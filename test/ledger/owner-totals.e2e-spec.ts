@@ -55,24 +55,20 @@ describe('locks', () => {
   /** Whether the statement, once it waits for the owner's day, holds his sums already. */
   async function holdsSums(text: string, values: unknown[]): Promise<boolean> {
     const [holder, writer, other] = await Promise.all(['x', 'writer', 'x'].map(connect));
-    try {
-      const { rows } = await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await holder.query('BEGIN');
-      await holder.query('SELECT FROM account_days WHERE address = $1 AND writer = 1 FOR UPDATE', [
-        owner.address,
-      ]);
-      const waiting = writer.query(text, values);
-      await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
-      const free = await other.query(
-        `SELECT FROM owner_totals WHERE owner_id = $1 AND type = 'cooperative' AND writer = 1 FOR UPDATE SKIP LOCKED`,
-        [owner.user.id],
-      );
-      await holder.query('COMMIT');
-      await waiting;
-      return free.rows.length === 0;
-    } finally {
-      await Promise.all([holder, writer, other].map((client) => client.end()));
-    }
+    const { rows } = await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM account_days WHERE address = $1 AND writer = 1 FOR UPDATE', [
+      owner.address,
+    ]);
+    const waiting = writer.query(text, values);
+    await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
+    const free = await other.query(
+      `SELECT FROM owner_totals WHERE owner_id = $1 AND type = 'cooperative' AND writer = 1 FOR UPDATE SKIP LOCKED`,
+      [owner.user.id],
+    );
+    await holder.query('COMMIT');
+    await waiting;
+    return free.rows.length === 0;
   }
 
   it('are taken in one order, by POST /pools and by triggers: his sums, then his days', async () => {

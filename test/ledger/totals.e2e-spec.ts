@@ -71,7 +71,6 @@ let connections = 0;
  */
 const idle: Client[] = [];
 const MOST_IDLE = 8;
-afterAll(() => Promise.all(idle.splice(0).map((client) => client.end().catch(() => undefined))));
 
 async function connected(): Promise<Client> {
   if (idle.length === MOST_IDLE) return idle.shift()!;
@@ -205,7 +204,6 @@ it(`totals equal a recount after concurrent writes, rollbacks and killed connect
 
 it('two transactions that share a shard do not deadlock when they create pools of the same types in different orders', async () => {
   const like = (await app.createPool(users[0])).id as string;
-  const connect = (): Promise<Client> => connectAs(app);
   const shardOf = async (client: Client): Promise<number> =>
     (await client.query<{ shard: number }>('SELECT pool_totals_shard() AS shard')).rows[0].shard;
   const create = (client: Client, type: string): Promise<unknown> =>
@@ -215,27 +213,23 @@ it('two transactions that share a shard do not deadlock when they create pools o
          ARRAY[now()], ARRAY[$2], ARRAY[gen_random_uuid()], ARRAY[1::numeric] FROM pools WHERE id = $3`,
       [type, users[0].address, like],
     );
-  const one = await connect();
+  const one = await connectAs(app);
   const shard = await shardOf(one);
-  let two = await connect();
-  for (; (await shardOf(two)) !== shard; two = await connect()) await two.end();
-  try {
-    const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    await one.query('BEGIN');
-    await create(one, 'lottery');
-    await two.query('BEGIN');
-    const others = (async () => {
-      for (const type of ['individual', 'lottery']) await create(two, type);
-      await two.query('COMMIT');
-    })();
-    others.catch(() => undefined);
-    await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
-    await create(one, 'individual');
-    await one.query('COMMIT');
-    await others;
-  } finally {
-    await Promise.all([one.end(), two.end()]);
-  }
+  let two = await connectAs(app);
+  while ((await shardOf(two)) !== shard) two = await connectAs(app);
+  const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  await one.query('BEGIN');
+  await create(one, 'lottery');
+  await two.query('BEGIN');
+  const others = (async () => {
+    for (const type of ['individual', 'lottery']) await create(two, type);
+    await two.query('COMMIT');
+  })();
+  others.catch(() => undefined);
+  await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
+  await create(one, 'individual');
+  await one.query('COMMIT');
+  await others;
   expect(await differences(app)).toEqual([]);
 });
 
@@ -259,19 +253,14 @@ describe('of two concurrent writers of a pool, the second sees what the first wr
 
   /** The second statement starts and waits while the transaction of the first is open. */
   async function race(first: Query, second: Query): Promise<void> {
-    const clients = [await connectAs(app), await connectAs(app)];
-    const [one, two] = clients;
-    try {
-      const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await one.query('BEGIN');
-      await one.query(...first);
-      const waiting = two.query(...second);
-      await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
-      await one.query('COMMIT');
-      await waiting;
-    } finally {
-      await Promise.all(clients.map((client) => client.end()));
-    }
+    const [one, two] = [await connectAs(app), await connectAs(app)];
+    const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await one.query('BEGIN');
+    await one.query(...first);
+    const waiting = two.query(...second);
+    await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
+    await one.query('COMMIT');
+    await waiting;
     expect(await differences(app)).toEqual([]);
   }
 

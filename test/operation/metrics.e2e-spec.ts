@@ -8,13 +8,8 @@ import { type TestApp, until, useApp } from '../support/app';
 
 describe('metrics', () => {
   const app = useApp();
-  const scrape = (): Promise<string> => app.metrics();
-  const value = async (series: string): Promise<number> => {
-    const line = (await scrape()).split('\n').find((candidate) => candidate.startsWith(`${series} `));
-    return Number(line?.slice(series.length + 1) ?? 0);
-  };
   const requests = (method: string, route: string, status: number): Promise<number> =>
-    value(`http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`);
+    app.metric(`http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`);
 
   it('have the format of Prometheus, need no token, and work with and without /api', async () => {
     for (const url of ['/metrics', '/api/metrics']) {
@@ -57,12 +52,12 @@ describe('metrics', () => {
     await until(async () => (await requests('GET', 'unknown', 404)) === unknown + 2);
     await app.get('/pools');
     await until(async () => (await requests('GET', '/pools', 401)) === 1);
-    expect(await scrape()).not.toContain(secret);
+    expect(await app.metrics()).not.toContain(secret);
   });
 
   it('count created pools by type, not repeated or refused ones', async () => {
     const user = await app.signIn();
-    const count = (type: string): Promise<number> => value(`pools_created_total{type="${type}"}`);
+    const count = (type: string): Promise<number> => app.metric(`pools_created_total{type="${type}"}`);
     const before = await count('rotating');
     await app.createPool(user, { type: 'rotating' });
     const body = { type: 'rotating', initialDeposit: '10000000000000000000' };

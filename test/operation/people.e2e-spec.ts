@@ -7,7 +7,6 @@ import { type Fate, KEPT } from './kept';
 import { newHash, LOCK_WAITS } from '../support/ledger';
 import { differences } from '../support/recount';
 import { newWallet } from '../support/wallet';
-import { connectTo } from '../support/database';
 
 interface Row {
   kind: string;
@@ -243,37 +242,29 @@ describe('DELETE /users/me', () => {
 
   it('leaves no pool that another session makes meanwhile', async () => {
     const user = await app.signIn();
-    const client = await connectTo(app.database.url);
-    try {
-      const make = `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
-        ARRAY['{}'], ARRAY[now() + interval '1 second'], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`;
-      await client.query('BEGIN');
-      // By a clock that is ahead.
-      await client.query(make, [user.user.id, CONTRACTS.individual, user.address]);
-      const removing = remove(user);
-      const waiting = async (): Promise<boolean> => (await app.sql(LOCK_WAITS)).length > 0;
-      await until(waiting);
-      await client.query('COMMIT');
-      expect((await removing).status).toBe(200);
-      await completed();
-      // The other way round: the deletion is first, and the pool waits for it.
-      const second = await app.signIn();
-      await client.query('BEGIN');
-      await client.query('SELECT delete_account($1)', [second.address]);
-      const making = app.post(
-        '/pools',
-        { type: 'individual', initialDeposit: '10000000000000000000' },
-        second,
-      );
-      await until(waiting);
-      await client.query('COMMIT');
-      expect([(await making).status, (await making).body.code]).toEqual([401, 'token_revoked']);
-      await completed();
-      const owners = [user.user.id, second.user.id];
-      expect(await app.sql('SELECT FROM pools WHERE owner_id = ANY ($1)', [owners])).toEqual([]);
-    } finally {
-      await client.end();
-    }
+    const client = await app.connect();
+    const make = `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
+      ARRAY['{}'], ARRAY[now() + interval '1 second'], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`;
+    await client.query('BEGIN');
+    // By a clock that is ahead.
+    await client.query(make, [user.user.id, CONTRACTS.individual, user.address]);
+    const removing = remove(user);
+    const waiting = async (): Promise<boolean> => (await app.sql(LOCK_WAITS)).length > 0;
+    await until(waiting);
+    await client.query('COMMIT');
+    expect((await removing).status).toBe(200);
+    await completed();
+    // The other way round: the deletion is first, and the pool waits for it.
+    const second = await app.signIn();
+    await client.query('BEGIN');
+    await client.query('SELECT delete_account($1)', [second.address]);
+    const making = app.post('/pools', { type: 'individual', initialDeposit: '10000000000000000000' }, second);
+    await until(waiting);
+    await client.query('COMMIT');
+    expect([(await making).status, (await making).body.code]).toEqual([401, 'token_revoked']);
+    await completed();
+    const owners = [user.user.id, second.user.id];
+    expect(await app.sql('SELECT FROM pools WHERE owner_id = ANY ($1)', [owners])).toEqual([]);
   });
 
   it('leaves a row that something else names, and ends', async () => {
@@ -306,7 +297,7 @@ describe('DELETE /users/me', () => {
   });
 
   it('reads few of the others that wait', async () => {
-    const client = await connectTo(app.database.url);
+    const client = await app.connect();
     await client.query('BEGIN');
     await client.query(`INSERT INTO account_deletions (address, requested_at)
       SELECT '0x' || md5(n::text) || '00000000', now() FROM generate_series(1, 1000) n`);
@@ -316,7 +307,6 @@ describe('DELETE /users/me', () => {
        WHERE relname = 'account_deletions'`,
     );
     await client.query('ROLLBACK');
-    await client.end();
     expect(rows[0].read).toBeLessThanOrEqual(5 * 10);
   });
 

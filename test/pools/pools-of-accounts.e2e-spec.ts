@@ -1,6 +1,5 @@
 import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
 import { differences } from '../support/recount';
-import { connectTo } from '../support/database';
 
 const app = useApp();
 let user: SignedIn;
@@ -51,24 +50,20 @@ describe('a contract that knows pools by account', () => {
   });
 
   it.each(['COMMIT', 'ROLLBACK'])('waits for another process that is making one: %s', async (end) => {
-    const client = await connectTo(app.database.url);
-    try {
-      await client.query('BEGIN');
-      await client.query(
-        `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
-           ARRAY['{}'], ARRAY[now()], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`,
-        [user.user.id, CONTRACTS.individual, user.address],
-      );
-      const answer = create();
-      await until(
-        async () =>
-          (await app.sql(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length > 0,
-      );
-      await client.query(end);
-      expect((await answer).status).toBe(end === 'COMMIT' ? 409 : 201);
-    } finally {
-      await client.end();
-    }
+    const client = await app.connect();
+    await client.query('BEGIN');
+    await client.query(
+      `INSERT INTO new_pools VALUES (ARRAY[gen_random_uuid()], ARRAY['individual'], ARRAY[$1::uuid], ARRAY[$2], ARRAY[false],
+         ARRAY['{}'], ARRAY[now()], ARRAY[$3], ARRAY[gen_random_uuid()], ARRAY[7])`,
+      [user.user.id, CONTRACTS.individual, user.address],
+    );
+    const answer = create();
+    await until(
+      async () =>
+        (await app.sql(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length > 0,
+    );
+    await client.query(end);
+    expect((await answer).status).toBe(end === 'COMMIT' ? 409 : 201);
     expect(await made()).toHaveLength(1);
   });
 

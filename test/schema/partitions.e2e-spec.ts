@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { type SignedIn, until, useApp } from '../support/app';
-import { migrationSource, connectTo } from '../support/database';
+import { migrationSource } from '../support/database';
 import { accrue, addTransaction } from '../support/ledger';
 import { differences } from '../support/recount';
 
@@ -154,7 +154,7 @@ it('totals follow when rows of several partitions change in one statement', asyn
 });
 
 it('waits while another session keeps the table, without keeping others waiting, and then goes through', async () => {
-  const other = await connectTo(app.database.url);
+  const other = await app.connect();
   await other.query('BEGIN; SELECT FROM transactions LIMIT 1');
   const before = await belongings();
   const done = split(inDays(500));
@@ -164,7 +164,6 @@ it('waits while another session keeps the table, without keeping others waiting,
   expect((await app.createPool(users[0])).id).toBeDefined();
   await other.query('ROLLBACK');
   await done;
-  await other.end();
   expect(await belongings()).toEqual(before);
   expect(await rowsOf()).toMatchObject({ [nameOf(inDays(9))]: 12 });
 });

@@ -7,7 +7,6 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sql';
 import { createApp } from '#api/app.setup';
 import { TEN, until, useApp } from '../support/app';
-import { connectTo } from '../support/database';
 import { pagesOf, planOf } from '../support/plans';
 
 const app = useApp();
@@ -86,7 +85,7 @@ it('needs few statements for many rows, so that it never falls behind', async ()
 });
 
 it('runs in one process at a time, and skips rows that a request has locked', async () => {
-  const client = await connectTo(app.database.url);
+  const client = await app.connect();
   try {
     await expire(3000);
     const sums = await Promise.all([remover(), remover(), remover()].map((each) => each.sweep()));
@@ -107,7 +106,6 @@ it('runs in one process at a time, and skips rows that a request has locked', as
     expect(await rows.sweep()).toBe(2);
   } finally {
     jest.useRealTimers();
-    await client.end();
   }
 });
 
@@ -132,27 +130,22 @@ it('goes on after an outage, and stops with the process', async () => {
 
 it('costs no more while a backup keeps every removed row', async () => {
   const { options } = writePoolOptions(app.environment);
-  const client = await connectTo(app.database.url, { options });
-  const backup = await connectTo(app.database.url);
+  const client = await app.connect({ options });
+  const backup = await app.connect();
   await client.query(`PREPARE issue AS ${ISSUE_NONCES.text}`);
   await client.query(`PREPARE remove AS ${REMOVE_EXPIRED_NONCES.text}`);
   const ask = (text: string): Promise<unknown[]> => client.query(text).then(({ rows }) => rows);
   const pages = async (execute: string): Promise<number> =>
     pagesOf((await planOf(ask, `EXECUTE ${execute}`))[0]);
   const issue = (): Promise<number> => pages(`issue('{${randomBytes(8).toString('hex')}}', '{NULL}')`);
-  try {
-    const before = await issue();
-    await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nonces');
-    await expire(40_000);
-    expect(await remover().sweep()).toBe(40_000);
-    // The heap has grown by some hundred pages of dead rows.
-    expect(await issue()).toBeLessThan(before + 10);
-    const [{ now }] = await app.sql<{ now: string }>('SELECT now()::text AS now');
-    expect(await pages(`remove('${now}', 1000)`)).toBeLessThan(20);
-    // A scan from the start would read the whole index.
-    expect(await pages(`remove(NULL, 1000)`)).toBeGreaterThan(200);
-  } finally {
-    await client.end();
-    await backup.end();
-  }
+  const before = await issue();
+  await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nonces');
+  await expire(40_000);
+  expect(await remover().sweep()).toBe(40_000);
+  // The heap has grown by some hundred pages of dead rows.
+  expect(await issue()).toBeLessThan(before + 10);
+  const [{ now }] = await app.sql<{ now: string }>('SELECT now()::text AS now');
+  expect(await pages(`remove('${now}', 1000)`)).toBeLessThan(20);
+  // A scan from the start would read the whole index.
+  expect(await pages(`remove(NULL, 1000)`)).toBeGreaterThan(200);
 });

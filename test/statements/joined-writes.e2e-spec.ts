@@ -12,7 +12,7 @@ import { WritePool } from '#platform/statements/write-pool';
 import { SIGN_IN } from '#features/access/sign-in.sql';
 import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '#features/pools/pools.sql';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from '../support/app';
-import { PATIENT, connectTo } from '../support/database';
+import { PATIENT } from '../support/database';
 import { foldOutbox, type PublishedRow, READ_ALL } from '../support/events/outbox';
 import { differences } from '../support/recount';
 import { Proxy } from '../support/network/proxy';
@@ -321,42 +321,30 @@ describe('sign-ins in one statement', () => {
       ]);
     const settings = { enable_seqscan: 'off', enable_indexscan: 'off', enable_hashjoin: 'off' };
     const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-    const clients = [{}, { options: options.join(' ') }].map(
-      (more) => new Client({ connectionString: app.database.url, ...more }),
-    );
-    const [holder, signer] = clients;
-    try {
-      for (const client of clients) await client.connect();
-      await holder.query('BEGIN');
-      await holder.query('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE', [last]);
-      const addresses = [wallet(), wallet()];
-      const values = valuesOf(SIGN_IN, { nonces: [last, first], addresses, newIds: [uuidv7(), uuidv7()] });
-      const signedIn = signer.query<{ address: string }>({ ...SIGN_IN, values });
-      await until(isBlocked);
-      await expect(
-        app.sql('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE NOWAIT', [first]),
-      ).rejects.toMatchObject({ code: '55P03' });
-      await holder.query('COMMIT');
-      expect((await signedIn).rows.map(({ address }) => address).sort()).toEqual(addresses.sort());
-    } finally {
-      for (const client of clients) await client.end();
-    }
+    const [holder, signer] = [await app.connect(), await app.connect({ options: options.join(' ') })];
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE', [last]);
+    const addresses = [wallet(), wallet()];
+    const values = valuesOf(SIGN_IN, { nonces: [last, first], addresses, newIds: [uuidv7(), uuidv7()] });
+    const signedIn = signer.query<{ address: string }>({ ...SIGN_IN, values });
+    await until(isBlocked);
+    await expect(
+      app.sql('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE NOWAIT', [first]),
+    ).rejects.toMatchObject({ code: '55P03' });
+    await holder.query('COMMIT');
+    expect((await signedIn).rows.map(({ address }) => address).sort()).toEqual(addresses.sort());
   });
 
   it('of a new user who another statement has just added, both get the one user', async () => {
     const address = wallet();
-    const client = await connectTo(app.database.url);
-    try {
-      const id = uuidv7();
-      await client.query('BEGIN');
-      await client.query('INSERT INTO users (id, address, created_at) VALUES ($1, $2, now())', [id, address]);
-      const signedIn = signIn([await app.nonce(address), address], [await app.nonce(address), address]);
-      await until(isBlocked);
-      await client.query('COMMIT');
-      expect((await signedIn).users).toEqual([id, id]);
-    } finally {
-      await client.end();
-    }
+    const client = await app.connect();
+    const id = uuidv7();
+    await client.query('BEGIN');
+    await client.query('INSERT INTO users (id, address, created_at) VALUES ($1, $2, now())', [id, address]);
+    const signedIn = signIn([await app.nonce(address), address], [await app.nonce(address), address]);
+    await until(isBlocked);
+    await client.query('COMMIT');
+    expect((await signedIn).users).toEqual([id, id]);
   });
 });
 
@@ -489,16 +477,12 @@ describe('pools that are made at the same time', () => {
       const [user] = users;
       expect(await once([user, user], ['old', 'young'])).toEqual([0, 1]);
       await app.sql(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'old'`);
-      const client = await connectTo(app.database.url);
-      try {
-        await client.query('BEGIN');
-        await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${user.user.id} held`]);
-        expect(await once([user, user, user, user], ['old', 'old', 'young', 'held'])).toHaveLength(1);
-        await client.query('ROLLBACK');
-        expect(await once([user, user], ['old', 'held'])).toEqual([1]);
-      } finally {
-        await client.end();
-      }
+      const client = await app.connect();
+      await client.query('BEGIN');
+      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${user.user.id} held`]);
+      expect(await once([user, user, user, user], ['old', 'old', 'young', 'held'])).toHaveLength(1);
+      await client.query('ROLLBACK');
+      expect(await once([user, user], ['old', 'held'])).toEqual([1]);
     });
   });
 

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { Database } from '#platform/database/database';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
 import { PATIENT, QUICK } from '../support/database';
@@ -38,8 +37,7 @@ it.each(['pools', 'transactions', 'pool_totals', 'users'])(
     // Released before, about when and after the deadline is reached.
     for (const seconds of [0.1, QUICK.deadlineMs / 1000, 1.2]) {
       const before = await app.sql('SELECT id FROM pools');
-      const holder = new Client(app.database.url);
-      await holder.connect();
+      const holder = await app.connect();
       await holder.query(`BEGIN; LOCK TABLE ${table}`);
       const lock = holder.query(`SELECT pg_sleep(${seconds}); COMMIT`);
       Object.assign(limits, QUICK);
@@ -52,7 +50,6 @@ it.each(['pools', 'transactions', 'pool_totals', 'users'])(
       const first = await busy;
       const later = await Promise.all([create(), create(), create(), create()]);
       await lock;
-      await holder.end();
       await until(async () => (await atWork(`state = 'active'`)) === 0);
       const after = await app.sql<{ id: string }>('SELECT id FROM pools');
       const answers = [...first, ...later];

@@ -3,7 +3,7 @@ import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
 import { isUnavailable } from '#platform/postgres/unavailable';
 import { TestApp, until } from '../support/app';
-import { PATIENT, connectTo } from '../support/database';
+import { PATIENT } from '../support/database';
 
 interface Asked {
   caller: string;
@@ -46,37 +46,28 @@ describe.each([
   );
   afterAll(() => app.stop());
 
-  const slowReads = async (outcome: string): Promise<number> => {
-    const { text } = await app.get('/metrics');
-    return Number(new RegExp(`^slow_reads_total{outcome="${outcome}"} (\\d+)$`, 'm').exec(text)![1]);
-  };
-
   it('run apart, over no more connections, and others do not wait for them', async () => {
     const database = app.nest.get(Database);
     const caller = await app.signIn();
-    const locker = await connectTo(app.database.url);
+    const locker = await app.connect();
     await locker.query('CREATE TABLE dear ()');
     await locker.query('BEGIN; LOCK TABLE dear');
-    try {
-      const dear = Promise.allSettled(
-        Array.from({ length: 24 }, (_each, page) => database.read(DEAR, { caller: 'dear', page })),
-      );
-      let ended = false;
-      void dear.then(() => (ended = true));
-      let beside = 0;
-      for (let round = 0; round < OTHERS; round++) {
-        expect((await app.get('/pools', caller)).status).toBe(200);
-        if (!ended) beside++;
-      }
-      expect(beside).toBeGreaterThan(0);
-      await until(async () => (await slowReads('known')) > 0);
-      await locker.query('COMMIT');
-      for (const each of await dear)
-        if (each.status === 'rejected') expect(isUnavailable(each.reason)).toBe(true);
-      const { busy, idle } = database.connections;
-      expect(busy + idle).toBeLessThanOrEqual(Number(size));
-    } finally {
-      await locker.end();
+    const dear = Promise.allSettled(
+      Array.from({ length: 24 }, (_each, page) => database.read(DEAR, { caller: 'dear', page })),
+    );
+    let ended = false;
+    void dear.then(() => (ended = true));
+    let beside = 0;
+    for (let round = 0; round < OTHERS; round++) {
+      expect((await app.get('/pools', caller)).status).toBe(200);
+      if (!ended) beside++;
     }
+    expect(beside).toBeGreaterThan(0);
+    await until(async () => (await app.metric('slow_reads_total{outcome="known"}')) > 0);
+    await locker.query('COMMIT');
+    for (const each of await dear)
+      if (each.status === 'rejected') expect(isUnavailable(each.reason)).toBe(true);
+    const { busy, idle } = database.connections;
+    expect(busy + idle).toBeLessThanOrEqual(Number(size));
   });
 });

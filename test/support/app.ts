@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Pool, type QueryResultRow } from 'pg';
+import { type Client, type ClientConfig, Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
 import { register } from 'prom-client';
 import { POOL_TYPES, byPoolType } from '#values/types';
@@ -12,7 +12,7 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
-import { PATIENT, type TestDatabase, freshDatabase, urlAs } from './database';
+import { PATIENT, type TestDatabase, connectTo, freshDatabase, urlAs } from './database';
 import { validatorFor } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
@@ -102,6 +102,7 @@ export class TestApp {
   environment: Environment;
   validator: Awaited<ReturnType<typeof validatorFor>>;
   private pool: Pool;
+  private readonly clients: Client[] = [];
   /** The port, once it listens. */
   port?: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 10 });
@@ -136,6 +137,7 @@ export class TestApp {
 
   async stop(): Promise<void> {
     this.agent.destroy();
+    await this.disconnect();
     await this.nest?.close();
     await this.pool?.end();
     await this.database?.drop();
@@ -221,6 +223,23 @@ export class TestApp {
     return register.metrics();
   }
 
+  /** The value of a series as of now, 0 if there is none. */
+  async metric(series: string): Promise<number> {
+    const line = (await this.metrics()).split('\n').find((each) => each.startsWith(`${series} `));
+    return Number(line?.slice(series.length + 1) ?? 0);
+  }
+
+  /** A connection of its own, which ends with the test. */
+  async connect(options?: ClientConfig): Promise<Client> {
+    const client = await connectTo(this.database.url, options);
+    this.clients.push(client);
+    return client;
+  }
+
+  async disconnect(): Promise<void> {
+    for (const client of this.clients.splice(0)) await client.end();
+  }
+
   async sql<Row extends QueryResultRow = QueryResultRow>(
     text: string,
     values: unknown[] = [],
@@ -288,6 +307,7 @@ export const TEN = '10000000000000000000';
 export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: TestOptions = {}): TestApp {
   const app = new TestApp();
   beforeAll(() => app.start(overrides, logger, undefined, options));
+  afterEach(() => app.disconnect());
   afterAll(() => app.stop());
   return app;
 }

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { type Response, until, useApp } from '../support/app';
 import { Webhooks } from '../support/events/webhooks';
 
@@ -59,8 +58,7 @@ describe('ending all sessions', () => {
     const rows = (): Promise<unknown> =>
       app.sql('SELECT id, url, secret, (SELECT count(*) FROM webhook_deliveries) FROM webhooks');
     const before = await rows();
-    const ending = new Client({ connectionString: app.database.url });
-    await ending.connect();
+    const ending = await app.connect();
     // The request has been found good, as at a replica that has not heard of the end yet.
     await ending.query('BEGIN');
     await ending.query('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
@@ -70,7 +68,6 @@ describe('ending all sessions', () => {
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
     await until(async () => (await app.sql(waiting)).length > 0);
     await ending.query('COMMIT');
-    await ending.end();
     const answer = await late;
     expect([answer.status, answer.body.code]).toEqual([401, 'token_revoked']);
     expect(await rows()).toEqual(before);

@@ -3,7 +3,14 @@ import type { LedgerEvent } from '#ledger/outbox/ledger-event';
 import { ContractWriter } from '#indexer/contracts/contract-writer';
 import { urlAs } from '../support/database';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
-import { OTHER_CONTRACT, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
+import {
+  OTHER_CONTRACT,
+  PaperChain,
+  SAVER,
+  type Written,
+  compact,
+  useLedgers,
+} from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const LATE_POOL = 'aaaaaaaa-0000-7000-8000-000000000002';
@@ -22,18 +29,14 @@ const deposit = (poolId = POOL) =>
     amount: '10',
   }) as const;
 
-const written: Written[] = [];
-afterEach(async () => {
-  for (const each of written.splice(0)) await each.stop();
-});
+const open = useLedgers();
 
 /** A chain with a deposit in each block, whose head is a minute old, or whose times are all `time`. */
 async function begin({ time }: { time?: number } = {}): Promise<{ chain: PaperChain; to: Written }> {
   const head = Math.floor(Date.now() / 1000) - 60;
   const chain = new PaperChain([{ ...new PaperChain().head, time: time ?? head - HEAD * HOUR }]);
   for (let n = 0; n < HEAD; n++) chain.add([deposit()], time === undefined ? HOUR : 0);
-  const to = await new Written().start(chain);
-  written.push(to);
+  const to = await open(chain);
   await to.addPool(POOL);
   await to.sql('DELETE FROM outbox');
   return { chain, to };

@@ -1,7 +1,15 @@
 import { connect } from '#indexer/leading/leader';
 import type { Kind } from '#ledger/adapters/happening';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
-import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
+import {
+  LOTTERY,
+  OTHER,
+  PaperChain,
+  SAVER,
+  type Written,
+  compact,
+  useLedgers,
+} from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const PAID = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -30,16 +38,12 @@ const TOPICS = {
   DrawOpened: 'draw.opened',
 };
 
-const written: Written[] = [];
-afterEach(async () => {
-  for (const each of written.splice(0)) await each.stop();
-});
+const open = useLedgers();
 
 /** A chain of one block, and a database with a pool and two announced deposits. */
 async function begin(confirmations = 0): Promise<{ chain: PaperChain; to: Written }> {
   const chain = new PaperChain();
-  const to = await new Written().start(chain, confirmations);
-  written.push(to);
+  const to = await open(chain, confirmations);
   const { time: at } = chain.head;
   await to.addPool(POOL, [
     { id: PAID, amount: '10', at },

@@ -10,10 +10,11 @@ import {
   PaperChain,
   SAVER,
   type Sketch,
-  Written,
+  type Written,
   compact,
   paperId,
   randomEvents,
+  useLedgers,
 } from '../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -111,12 +112,9 @@ const WAYS: Record<string, Way> = {
   },
 };
 
-describe('the same chain gives the same rows', () => {
-  const open: Written[] = [];
-  afterEach(async () => {
-    for (const written of open.splice(0)) await written.stop();
-  });
+const open = useLedgers();
 
+describe('the same chain gives the same rows', () => {
   const seeds = Array.from({ length: RUNS }, (_, i) => (SEED + i) >>> 0);
   it.each(seeds.flatMap((seed) => [true, false].map((isNumbered) => ({ seed, isNumbered }))))(
     'however it is read (SEED=$seed, numbered: $isNumbered)',
@@ -128,8 +126,7 @@ describe('the same chain gives the same rows', () => {
       while (chain.head.number < BLOCKS) chain.add(eventsOf(chain, random, pools), random(400));
       let reference: unknown;
       for (const [name, way] of Object.entries(WAYS)) {
-        const written = await new Written().start(chain, confirmations);
-        open.push(written);
+        const written = await open(chain, confirmations);
         await way(written, chain, pools, random);
         const state = await written.state();
         reference ??= state;
@@ -140,9 +137,6 @@ describe('the same chain gives the same rows', () => {
 });
 
 describe('the last event of a vault', () => {
-  let written: Written;
-  afterEach(() => written.stop());
-
   it('is that of its last log, so that an event missed after a sale is still new', async () => {
     const chain = new PaperChain();
     const vault = {
@@ -154,7 +148,7 @@ describe('the last event of a vault', () => {
     const trade = (kind: 'SharesBought' | 'SharesSold', logIndex: number) =>
       ({ kind, ...vault, amount: '5000', shares: '5000', logIndex, seq: MAX_PLACES + logIndex }) as const;
     chain.add([trade('SharesBought', 3), trade('SharesSold', 4)]);
-    written = await new Written().start(chain);
+    const written = await open(chain);
     await written.apply(chain);
     expect(await written.column('SELECT count(*)::int FROM chain_events')).toEqual([3]);
     const last = await written.writer.lastEvents([OTHER_CONTRACT]);
@@ -163,17 +157,14 @@ describe('the last event of a vault', () => {
 });
 
 describe('a block that is taken back', () => {
-  let written: Written;
-  afterEach(() => written.stop());
-
   it('writes the tickets of its accounts, and no others of the draw', async () => {
     const chain = new PaperChain();
     const draw = { contract: LOTTERY, drawId: '1' };
     const bought = (i: number) =>
       ({ kind: 'TicketsIssued', ...draw, account: `0x${`${i}`.padStart(40, '0')}`, amount: '2' }) as const;
-    const open = { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS } as const;
-    chain.add([open, ...Array.from({ length: 50 }, (_, i) => bought(i))]);
-    written = await new Written().start(chain);
+    const opened = { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS } as const;
+    chain.add([opened, ...Array.from({ length: 50 }, (_, i) => bought(i))]);
+    const written = await open(chain);
     await written.apply(chain);
     const before = await written.state();
     const versions = (): Promise<string[]> =>
@@ -194,9 +185,8 @@ describe('a cursor that another process moved', () => {
   beforeEach(async () => {
     chain = new PaperChain();
     chain.add();
-    written = await new Written().start(chain);
+    written = await open(chain);
   });
-  afterEach(() => written.stop());
 
   it.each([
     [
@@ -219,7 +209,7 @@ describe('a cursor that another process moved', () => {
 it('stores what receipts prove of a batch with it, in stretches, and removes it with its blocks', async () => {
   const chain = new PaperChain();
   for (let i = 0; i < 5; i += 1) chain.add();
-  const written = await new Written().start(chain);
+  const written = await open(chain);
   const kept = (): Promise<string[]> =>
     written.column(`SELECT from_number || '-' || to_number FROM chain_proofs ORDER BY from_number`);
   const apply = async (to: number, ...proven: string[]): Promise<string[]> => {
@@ -232,14 +222,10 @@ it('stores what receipts prove of a batch with it, in stretches, and removes it 
     written.cursor = (await written.writer.apply(written.cursor, batch, standing)).cursor;
     return kept();
   };
-  try {
-    expect(await apply(2, OTHER_CONTRACT)).toEqual(['1-2']);
-    expect(await apply(3, OTHER_CONTRACT)).toEqual(['1-3']);
-    await apply(4);
-    expect(await apply(5, OTHER_CONTRACT)).toEqual(['1-3', '5-5']);
-    await written.rewind(chain.blocks[2]);
-    expect(await kept()).toEqual(['1-2']);
-  } finally {
-    await written.stop();
-  }
+  expect(await apply(2, OTHER_CONTRACT)).toEqual(['1-2']);
+  expect(await apply(3, OTHER_CONTRACT)).toEqual(['1-3']);
+  await apply(4);
+  expect(await apply(5, OTHER_CONTRACT)).toEqual(['1-3', '5-5']);
+  await written.rewind(chain.blocks[2]);
+  expect(await kept()).toEqual(['1-2']);
 });

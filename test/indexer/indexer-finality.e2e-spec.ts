@@ -1,6 +1,6 @@
 import type { Confirmations } from '#settings/indexer.settings';
 import { type Fields, type PublishedRow, READ_ALL } from '../support/events/outbox';
-import { LOTTERY, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+import { LOTTERY, PaperChain, SAVER, type Written, useLedgers } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const paid = { kind: 'Deposited', poolId: POOL.replaceAll('-', ''), account: SAVER, amount: '10' } as const;
@@ -9,14 +9,10 @@ const paid = { kind: 'Deposited', poolId: POOL.replaceAll('-', ''), account: SAV
 describe('a ledger of blocks that become final', () => {
   let chain: PaperChain;
   let written: Written;
-  const open: Written[] = [];
-  afterEach(async () => {
-    for (const each of open.splice(0)) await each.stop();
-  });
+  const open = useLedgers();
 
   async function begin(confirmations: Confirmations = 0, from = chain): Promise<Written> {
-    const made = await new Written().start(from, confirmations);
-    open.push(made);
+    const made = await open(from, confirmations);
     await made.addPool(POOL);
     return made;
   }
@@ -33,6 +29,12 @@ describe('a ledger of blocks that become final', () => {
         'SELECT applied_number::int AS applied, finalized_number::int AS finalized FROM chain_cursor',
       )
     )[0];
+  /** The same as without confirmations, and in one batch. */
+  async function isAsAtOnce(): Promise<void> {
+    const once = await begin(0);
+    await once.apply(chain);
+    expect(await written.state()).toEqual(await once.state());
+  }
   const told = async (): Promise<Fields[]> =>
     (await written.sql<PublishedRow>(READ_ALL)).flatMap(({ items }) =>
       (items as Fields[]).filter(({ blockNumber }) => blockNumber !== undefined),
@@ -80,9 +82,7 @@ describe('a ledger of blocks that become final', () => {
       'A'.repeat(Math.min(applied, 6)) + 'W'.repeat(6 - Math.min(applied, 6)),
     ]);
     await written.apply(chain, 10, 10, { finalized: 10, safe: 10 });
-    const once = await begin(0);
-    await once.apply(chain);
-    expect(await written.state()).toEqual(await once.state());
+    await isAsAtOnce();
   });
 
   it('keeps what is in effect when CONFIRMATIONS becomes finalized, and has all of it when it is 0 again', async () => {
@@ -96,9 +96,7 @@ describe('a ledger of blocks that become final', () => {
     written.confirm(0);
     await written.apply(chain, 10, 10, { finalized: 7 });
     expect(await cursor()).toEqual({ applied: 10, finalized: 7 });
-    const once = await begin(0);
-    await once.apply(chain);
-    expect(await written.state()).toEqual(await once.state());
+    await isAsAtOnce();
   });
 
   it('takes up in steps what has waited while finality stalled', async () => {
@@ -112,9 +110,7 @@ describe('a ledger of blocks that become final', () => {
       steps.push(await cursor());
     }
     expect(steps).toEqual([12, 90, 90].map((applied) => ({ applied, finalized: 90 })));
-    const once = await begin(0);
-    await once.apply(chain);
-    expect(await written.state()).toEqual(await once.state());
+    await isAsAtOnce();
   });
 
   it('does not go back with a node that falls back, only with the ledger itself', async () => {

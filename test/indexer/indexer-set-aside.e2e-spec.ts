@@ -1,7 +1,15 @@
 import { maxUint256 } from 'viem';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import { REPAIRING } from '../support/ledger';
-import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from '../support/chain/paper-chain';
+import {
+  GENESIS,
+  LOTTERY,
+  PaperChain,
+  SAVER,
+  TTL,
+  type Written,
+  useLedgers,
+} from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const ANNOUNCED = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -15,15 +23,16 @@ const deposit = (amount: bigint, fields = {}) =>
   }) as const;
 const withdrawal = (amount: bigint) => ({ ...deposit(amount), kind: 'Withdrawn' }) as const;
 
+const open = useLedgers();
+
 describe('an event that cannot be applied', () => {
   let chain: PaperChain;
   let written: Written;
   beforeEach(async () => {
     chain = new PaperChain();
-    written = await new Written().start(chain);
+    written = await open(chain);
     await written.addPool(POOL);
   });
-  afterEach(() => written.stop());
 
   const outcomes = (): Promise<string[]> =>
     written.column(
@@ -50,11 +59,10 @@ describe('an event that cannot be applied', () => {
     chain.add(Array.from({ length: 20 }, (_, i) => deposit(BigInt(i + 1))));
     chain.add([withdrawal(100n)]);
     // A row that stands where those of the 7th and the 12th will, as no honest writer makes it.
-    const copy = await new Written().start(chain);
+    const copy = await open(chain);
     await copy.addPool(POOL);
     await copy.apply(chain);
     const ids = await copy.column('SELECT id FROM transactions WHERE log_index IN (6, 11) ORDER BY id');
-    await copy.stop();
     await written.addPool(
       'aaaaaaaa-0000-7000-8000-000000000002',
       ids.map((id) => ({ id, amount: '1', at: GENESIS })),
@@ -108,37 +116,33 @@ describe('an event that cannot be applied', () => {
   });
 
   it('has no amount: the batch goes on, once', async () => {
-    const later = await new Written().start(chain, 1);
-    try {
-      await later.addPool(POOL);
-      const draw = { contract: LOTTERY, drawId: '1' };
-      chain.add([deposit(1n), deposit(2n), withdrawal(3n), deposit(4n)]);
-      await later.apply(chain);
-      await later.sql(`UPDATE chain_events SET amount = NULL WHERE amount IN (2, 3)`);
-      chain.add([
-        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS },
-        { kind: 'PrizeFunded', ...draw, account: SAVER },
-        { kind: 'Refunded', ...draw, amount: '7' },
-        { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '2' },
-      ]);
-      chain.add();
-      await later.apply(chain);
-      const outcome = async (): Promise<unknown> => (await later.state()).events;
-      expect(await outcome()).toMatchObject([
-        { outcome: 'APPLIED' },
-        { outcome: 'REFUSED', reason: 'no amount' },
-        { outcome: 'REFUSED', reason: 'no amount' },
-        { outcome: 'APPLIED' },
-        { outcome: 'APPLIED' },
-        { outcome: 'APPLIED' },
-        { outcome: 'FAILED' },
-        { outcome: 'APPLIED' },
-      ]);
-      expect((await later.state()).pools).toMatchObject([{ balance: '5' }]);
-      expect(later.cursor.number).toBe(3);
-    } finally {
-      await later.stop();
-    }
+    const later = await open(chain, 1);
+    await later.addPool(POOL);
+    const draw = { contract: LOTTERY, drawId: '1' };
+    chain.add([deposit(1n), deposit(2n), withdrawal(3n), deposit(4n)]);
+    await later.apply(chain);
+    await later.sql(`UPDATE chain_events SET amount = NULL WHERE amount IN (2, 3)`);
+    chain.add([
+      { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS },
+      { kind: 'PrizeFunded', ...draw, account: SAVER },
+      { kind: 'Refunded', ...draw, amount: '7' },
+      { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '2' },
+    ]);
+    chain.add();
+    await later.apply(chain);
+    const outcome = async (): Promise<unknown> => (await later.state()).events;
+    expect(await outcome()).toMatchObject([
+      { outcome: 'APPLIED' },
+      { outcome: 'REFUSED', reason: 'no amount' },
+      { outcome: 'REFUSED', reason: 'no amount' },
+      { outcome: 'APPLIED' },
+      { outcome: 'APPLIED' },
+      { outcome: 'APPLIED' },
+      { outcome: 'FAILED' },
+      { outcome: 'APPLIED' },
+    ]);
+    expect((await later.state()).pools).toMatchObject([{ balance: '5' }]);
+    expect(later.cursor.number).toBe(3);
   });
 
   it('is none for values as large as their types', async () => {
@@ -200,10 +204,9 @@ describe('expiry', () => {
   const statusOf = async (of: Written): Promise<string> =>
     (await of.column('SELECT status FROM transactions WHERE id = $1', [ANNOUNCED]))[0];
   let written: Written;
-  afterEach(() => written.stop());
   async function begin(confirmations = 0): Promise<PaperChain> {
     const chain = new PaperChain();
-    written = await new Written().start(chain, confirmations);
+    written = await open(chain, confirmations);
     await written.addPool(POOL, [{ id: ANNOUNCED, amount: '10', at: GENESIS }]);
     return chain;
   }

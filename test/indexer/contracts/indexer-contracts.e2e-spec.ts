@@ -11,10 +11,11 @@ import {
   PaperChain,
   SAVER,
   type Sketch,
-  Written,
+  type Written,
   compact,
   paperId,
   randomEvents,
+  useLedgers,
 } from '../../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -77,14 +78,10 @@ class Apart {
 }
 
 describe('contracts that are read apart', () => {
-  const open: Written[] = [];
-  afterEach(async () => {
-    for (const written of open.splice(0)) await written.stop();
-  });
+  const open = useLedgers();
 
   async function start(chain: PaperChain, confirmations = 0): Promise<Written> {
-    const written = await new Written().start(chain, confirmations);
-    open.push(written);
+    const written = await open(chain, confirmations);
     for (const [i, pool] of POOLS.entries())
       await written.addPool(pool, [
         { id: paperId('b', i), amount: '200', at: GENESIS },

@@ -1,6 +1,14 @@
 import type { Kind } from '#ledger/adapters/happening';
 import { NOTHING } from '#indexer/reading/decode';
-import { GENESIS, LOTTERY, PaperChain, SAVER, type Sketch, Written } from '../../support/chain/paper-chain';
+import {
+  GENESIS,
+  LOTTERY,
+  PaperChain,
+  SAVER,
+  type Sketch,
+  type Written,
+  useLedgers,
+} from '../../support/chain/paper-chain';
 import { verify } from '../../support/verify/verify-scene';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -41,13 +49,9 @@ function chainOf(isNewer: boolean): PaperChain {
   return chain;
 }
 
-const all: Written[] = [];
-afterEach(async () => {
-  for (const each of all.splice(0)) await each.stop();
-});
+const open = useLedgers();
 async function begin(chain: PaperChain, confirmations = 0): Promise<Written> {
-  const written = await new Written().start(chain, confirmations);
-  all.push(written);
+  const written = await open(chain, confirmations);
   await written.addPool(POOL);
   return written;
 }
@@ -100,8 +104,7 @@ it.each([0, 2])(
 
 it('one of a pool that does not exist yet waits for it, and is set aside then', async () => {
   const chain = chainOf(true);
-  const written = await new Written().start(chain);
-  all.push(written);
+  const written = await open(chain);
   await written.apply(chain);
   const ofPool = ['Deposited', 'Moved', 'Deposited', 'Paused', 'Withdrawn', 'YieldAccrued'];
   const unknown = ofPool.map((kind) => ({ kind, outcome: 'UNKNOWN_POOL' }));

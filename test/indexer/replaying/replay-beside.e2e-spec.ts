@@ -14,9 +14,10 @@ import {
   OTHER,
   PaperChain,
   SAVER,
-  Written,
+  type Written,
   compact,
   randomEvents,
+  useLedgers,
 } from '../../support/chain/paper-chain';
 import { verify } from '../../support/verify/verify-scene';
 
@@ -33,8 +34,9 @@ function extend(chain: PaperChain, random: (n: number) => number, blocks: number
   for (let i = 0; i < blocks; i += 1) chain.add(randomEvents(random, events), 1 + random(5000));
 }
 
-async function write(chain: PaperChain): Promise<Written> {
-  const written = await new Written().start(chain);
+const empty = useLedgers();
+async function open(chain: PaperChain): Promise<Written> {
+  const written = await empty(chain);
   await written.sql(
     `INSERT INTO chain_contracts VALUES ('lottery', '${LOTTERY}', 0, 0), ('lottery', '${NEW_LOTTERY}', 1, 0)`,
   );
@@ -83,15 +85,6 @@ async function state(written: Written): Promise<unknown> {
 }
 
 describe(`beside the indexer, SEED=${SEED}`, () => {
-  const written: Written[] = [];
-  const open = async (chain: PaperChain): Promise<Written> => {
-    written.push(await write(chain));
-    return written.at(-1)!;
-  };
-  afterEach(async () => {
-    for (const each of written.splice(0)) await each.stop();
-  });
-
   it('says of which contracts it cannot read the logs again, as after a change of their adapter', async () => {
     const random = generator(SEED);
     const chain = new PaperChain();

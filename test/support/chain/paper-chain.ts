@@ -268,3 +268,16 @@ export class Written {
     return rows;
   }
 }
+
+/** Opens databases that a chain is written to, which end with the test. */
+export function useLedgers(): (...given: Parameters<Written['start']>) => Promise<Written> {
+  const open: Written[] = [];
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.stop();
+  });
+  return async (...given) => {
+    const written = await new Written().start(...given);
+    open.push(written);
+    return written;
+  };
+}

@@ -1,7 +1,7 @@
 import { CONTRACTS, type SignedIn, useApp } from '../support/app';
 import { LAST_TIME } from '../support/chain/draws';
 import { addCircle, forgetCircles, knowCircles } from '../support/circles/known-circles';
-import { REPAIRING } from '../support/ledger';
+import { REPAIRING, quarantine } from '../support/ledger';
 
 /** What the API says of circles, of which an indexer has read. `circles` in the deep suite plays them on a chain. */
 const app = useApp();
@@ -69,8 +69,7 @@ it('builds no payment into a contract that is quarantined, but the calls that pa
   await addCircle(app, id, owner.address);
   const call = (name: string) => app.get(`/pools/${id}/calls/${name}`, owner);
   expect((await call('contribute')).status).toBe(200);
-  await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-    VALUES ('${CONTRACTS.rotating}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+  await quarantine(app, CONTRACTS.rotating);
   for (const name of ['join', 'contribute']) {
     const { status, body } = await call(name);
     expect([name, status, body.code]).toEqual([name, 503, 'chain_unknown']);

@@ -5,7 +5,7 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from '#features/pools/unpaid.sql';
 import { MONEY_KINDS } from '#indexer/reading/money';
 import { CONTRACTS, type SignedIn, useApp } from '../support/app';
-import { addTransaction, newHash } from '../support/ledger';
+import { addTransaction, newHash, quarantine } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
 import { differences, recountedAnalytics } from '../support/recount';
@@ -349,20 +349,7 @@ describe('time', () => {
       return id;
     };
     const ids = [await cancelled(29), await cancelled(31), await cancelled(40), await cancelled(40, APART)];
-    await app.sql(
-      `INSERT INTO chain_contracts_apart SELECT (json_populate_record(NULL::chain_contracts_apart, $1)).*`,
-      [
-        JSON.stringify({
-          address: APART,
-          block_number: 0,
-          block_hash: '',
-          block_time: new Date(),
-          state: 'quarantined',
-          reason: '',
-          since: new Date(),
-        }),
-      ],
-    );
+    await quarantine(app, APART);
     await process().sweep();
     expect(await kept()).toEqual([...ids].sort());
     await reads(daysAgo(5));

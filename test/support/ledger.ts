@@ -1,7 +1,6 @@
 import { type Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { TestApp } from './app';
-import { connectTo } from './database';
 
 export interface LedgerRow {
   id: string;
@@ -30,9 +29,9 @@ export const IS_BLOCKED =
 /** A row for each session of the database that waits for a lock. */
 export const LOCK_WAITS = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-/** A connection of its own. Which row of a total it writes depends on the application's name. */
+/** A connection of its own, which ends with the test. Which row of a total it writes depends on the application's name. */
 export const connectAs = (app: TestApp, application?: string): Promise<Client> =>
-  connectTo(app.database.url, { application_name: application });
+  app.connect({ application_name: application });
 
 let counter = 0;
 /** A transaction hash that no other call gives. */
@@ -102,3 +101,11 @@ export async function addPosition(
     JSON.stringify({ ...nothing, pool_id: poolId, address, ...fields }),
   ]);
 }
+
+/** As the indexer leaves a contract whose events it cannot read. */
+export const quarantine = (app: TestApp, contract: string): Promise<unknown> =>
+  app.sql(
+    `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+     VALUES ($1, 1, '', '2026-01-01', 'quarantined', 'a test')`,
+    [contract],
+  );

@@ -5,7 +5,7 @@ import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/c
 import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { CONTRACTS, type Response, type SignedIn, TEN, useApp } from '../support/app';
 import { addDraw } from '../support/chain/draws';
-import { REPAIRING, addPosition, addTransaction, newHash } from '../support/ledger';
+import { REPAIRING, addPosition, addTransaction, newHash, quarantine } from '../support/ledger';
 
 const MAX = 2n ** 256n - 1n;
 const ten = BigInt(TEN);
@@ -97,8 +97,7 @@ describe('calls', () => {
       Promise.all(['withdraw?amount=8', 'claim'].map(async (call) => (await calls(id, call)).status));
     const known = (): Promise<unknown[]> => atHead(asked);
     expect(await known()).toEqual([409, 409]);
-    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    await quarantine(app, CONTRACTS.cooperative);
     expect(await known()).toEqual([200, 200]);
     await app.sql('DELETE FROM chain_contracts_apart');
   });
@@ -108,8 +107,7 @@ describe('calls', () => {
     const asked = { type: 'cooperative', initialDeposit: TEN };
     const create = (key?: string) => app.post('/pools', asked, saver, key ? { 'idempotency-key': key } : {});
     const first = await create('used-before');
-    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    await quarantine(app, CONTRACTS.cooperative);
     const { status, body, headers } = await calls(id, 'deposit?amount=7');
     expect([status, body.code]).toEqual([503, 'chain_unknown']);
     expect(headers['retry-after']).toBeDefined();
@@ -171,8 +169,7 @@ describe('calls', () => {
       expect([status, body.details[0].field]).toEqual([400, 'count']);
     }
     expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
-    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-      VALUES ('${CONTRACTS.lottery}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    await quarantine(app, CONTRACTS.lottery);
     const refused = await atHead(() => tickets('1'));
     expect([refused.status, refused.body.code]).toEqual([503, 'chain_unknown']);
     await app.sql('DELETE FROM chain_contracts_apart');

@@ -1,5 +1,5 @@
 import { CONTRACTS, type SignedIn, useApp } from '../support/app';
-import { addPosition } from '../support/ledger';
+import { addPosition, quarantine } from '../support/ledger';
 
 const app = useApp();
 let owner: SignedIn;
@@ -116,8 +116,7 @@ describe('at a block', () => {
          account, outcome) VALUES (8, 0, '', $1, '', $2, 1, 'Deposited', $3, $4, 'APPLIED')`,
       [time, CONTRACTS.cooperative, pool, owner.address],
     );
-    await app.sql(`INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-      VALUES ('${CONTRACTS.cooperative}', 1, '', '2026-01-01', 'quarantined', 'a test')`);
+    await quarantine(app, CONTRACTS.cooperative);
     expect(await position(owner)).toMatchObject([200, { blockNumber: 8, blockTime: time }]);
     const [listed] = (await app.get('/users/me/positions', owner)).body.data;
     expect(listed).toMatchObject({ blockNumber: 8, blockTime: time });

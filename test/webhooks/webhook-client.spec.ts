@@ -42,6 +42,8 @@ const client = new WebhookClient(environment, resolver);
 /** As for development: sends to this machine too. */
 const open = new WebhookClient({ ...environment, WEBHOOK_ALLOW_PRIVATE: true }, resolver);
 let receiver: Receiver;
+const send = (url = receiver.url, ...more: [AbortSignal?, string?]) =>
+  open.post({ url, headers: {}, body: '{}' }, ...more);
 
 beforeAll(async () => {
   await names.start();
@@ -76,7 +78,7 @@ describe('a receiver', () => {
     ]),
   ])('that %s', async (_, answer, outcome) => {
     receiver.answer = answer;
-    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toEqual({
+    expect(await send()).toEqual({
       retryAfter: undefined,
       ...outcome,
     });
@@ -86,7 +88,7 @@ describe('a receiver', () => {
     const elsewhere = await new Receiver().start();
     receiver.answer = (response) => response.writeHead(status, { location: elsewhere.url }).end();
     const error = 'redirects are not followed';
-    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject({ status, error });
+    expect(await send()).toMatchObject({ status, error });
     expect(elsewhere.connections).toBe(0);
     await elsewhere.stop();
   });
@@ -94,11 +96,7 @@ describe('a receiver', () => {
   it('is found at one of the addresses of its name, also where Node tries only the first by default', async () => {
     const isDefault = net.getDefaultAutoSelectFamily();
     net.setDefaultAutoSelectFamily(false);
-    const outcome = await open.post({
-      url: `http://localhost:${receiver.port}/`,
-      headers: {},
-      body: '{}',
-    });
+    const outcome = await send(`http://localhost:${receiver.port}/`);
     net.setDefaultAutoSelectFamily(isDefault);
     expect(outcome).toMatchObject({ status: 204, error: null });
   });
@@ -107,7 +105,7 @@ describe('a receiver', () => {
     const closed = await new Receiver().start();
     const { url } = closed;
     await closed.stop();
-    expect(await open.post({ url: url, headers: {}, body: '{}' })).toEqual({
+    expect(await send(url)).toEqual({
       status: null,
       error: 'ECONNREFUSED',
     });
@@ -123,7 +121,7 @@ describe('a receiver', () => {
       response.on('drain', write);
       write();
     };
-    expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject({
+    expect(await send()).toMatchObject({
       status: 200,
       error: null,
     });
@@ -138,14 +136,14 @@ describe('a receiver', () => {
       const begin = (response: ServerResponse, then?: () => unknown): unknown =>
         response.writeHead(status, { 'content-length': 10, 'retry-after': '120' }).write('x', then);
       receiver.answer = (response) => begin(response, () => response.destroy());
-      expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject(outcome);
+      expect(await send()).toMatchObject(outcome);
 
       const limit = new AbortController();
       jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
       const cut = (): void => void setImmediate(() => limit.abort(new DOMException('', 'TimeoutError')));
       subscribe('http.client.response.finish', cut);
       receiver.answer = (response) => begin(response);
-      expect(await open.post({ url: receiver.url, headers: {}, body: '{}' })).toMatchObject(outcome);
+      expect(await send()).toMatchObject(outcome);
       unsubscribe('http.client.response.finish', cut);
     },
   );
@@ -160,7 +158,7 @@ describe('a receiver', () => {
     names.asked.length = 0;
     const posting =
       who === 'receiver'
-        ? open.post({ url: receiver.url, headers: {}, body: '{}' }, stop.signal)
+        ? send(receiver.url, stop.signal)
         : client.post({ url: 'http://silent.example/', headers: {}, body: '{}' }, stop.signal);
     await until(() => (who === 'receiver' ? receiver.received : names.asked).length > 0);
     (end === 'eight seconds' ? limit : stop).abort(new DOMException('', 'TimeoutError'));
@@ -186,8 +184,7 @@ describe('a challenge', () => {
     ],
   ])('that is answered by %s', async (_, answer, error) => {
     receiver.answer = answer;
-    const message = { url: receiver.url, headers: {}, body: '{}' };
-    expect(await open.post(message, undefined, 'abc')).toMatchObject({ error });
+    expect(await send(receiver.url, undefined, 'abc')).toMatchObject({ error });
     expect(receiver.received).toHaveLength(1);
   });
 });
@@ -307,9 +304,7 @@ describe('https', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    expect(await open.post({ url: `https://${host}:${port}/`, headers: {}, body: '{}' })).toMatchObject(
-      outcome,
-    );
+    expect(await send(`https://${host}:${port}/`)).toMatchObject(outcome);
     expect(received).toBe('status' in outcome && outcome.status === 204 ? 1 : 0);
     server.close();
   });

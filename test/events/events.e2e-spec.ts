@@ -1,8 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { SessionFeed } from '#features/access/session-feed';
-import { createApp } from '#api/app.setup';
-import { type SignedIn, settings, until, useApp } from '../support/app';
+import { type SignedIn, until, useApp } from '../support/app';
 import { EventReader, holdSweeps } from '../support/events/event-source';
 import { addTransaction } from '../support/ledger';
 import { readable } from '../support/events/outbox';
@@ -107,23 +106,19 @@ it.each(['header', 'query'])(
     first.close();
     const missed: string[] = [];
     for (let i = 0; i < 5; i++) missed.push(await pay());
-    const other = await createApp(settings(app.database.url));
-    try {
-      await other.listen(0, '127.0.0.1');
-      const { port } = other.getHttpServer().address() as AddressInfo;
-      const last = first.lastEventId;
-      const again = await follow(
-        owner,
-        way === 'header'
-          ? { port, headers: { 'last-event-id': last } }
-          : { port, path: `/events?lastEventId=${last}` },
-      );
-      missed.push(await pay());
-      await until(() => again.events.length >= missed.length);
-      expect(ids(again)).toEqual(missed);
-    } finally {
-      await other.close();
-    }
+    const other = await app.replica();
+    await other.listen(0, '127.0.0.1');
+    const { port } = other.getHttpServer().address() as AddressInfo;
+    const last = first.lastEventId;
+    const again = await follow(
+      owner,
+      way === 'header'
+        ? { port, headers: { 'last-event-id': last } }
+        : { port, path: `/events?lastEventId=${last}` },
+    );
+    missed.push(await pay());
+    await until(() => again.events.length >= missed.length);
+    expect(ids(again)).toEqual(missed);
   },
 );
 

@@ -1,6 +1,5 @@
 import { Injectable, Module, type Provider, Scope } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import pino from 'pino';
 import { randomUUID } from 'node:crypto';
@@ -10,8 +9,7 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { BEGINNING, type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvent, findHandlers } from '#ledger/outbox/on-ledger-event';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
-import { createApp } from '#api/app.setup';
-import { CONTRACTS, type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, TEN, type TestApp, until, useApp } from '../support/app';
 import { accrue, addTransaction } from '../support/ledger';
 import { hold, readable } from '../support/events/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
@@ -308,7 +306,6 @@ const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.pus
 
 describe('consumers', () => {
   const app = useApp({}, { modules: [ListeningModule], logger });
-  const replicas: NestFastifyApplication[] = [];
   let user: SignedIn;
   let pool: string;
 
@@ -330,14 +327,7 @@ describe('consumers', () => {
       const free = `SELECT FROM outbox_consumers WHERE name = 'test.deposits' AND held_until <= now()`;
       return (await app.sql(free)).length === 1;
     });
-  afterEach(async () => {
-    for (const replica of replicas.splice(0)) await replica.close();
-    await released();
-  });
-  const replica = async (): Promise<void> => {
-    const other = await createApp(settings(app.database.url), logger, { modules: [ListeningModule] });
-    replicas.push(other);
-  };
+  afterEach(released);
   const deposit = async (): Promise<string> =>
     (await addTransaction(app, { poolId: pool, account: user.address })).id;
   const handled = (): (string | undefined)[] =>
@@ -377,7 +367,7 @@ describe('consumers', () => {
   it('begin now, or at the beginning', async () => {
     await until(() => others.some(({ topic }) => topic === 'yield.accrued'));
     expect(others.filter(({ topic }) => topic === 'pool.created')).toHaveLength(1);
-    await replica();
+    await app.replica({}, { modules: [ListeningModule], logger });
     const [{ count: rows }] = await app.sql<{ count: number }>(
       `SELECT count(*)::int FROM outbox_consumers WHERE name LIKE 'test.%'`,
     );
@@ -403,7 +393,7 @@ describe('consumers', () => {
   });
 
   it('get every committed event once from writers that overlap, over several processes', async () => {
-    await replica();
+    await app.replica({}, { modules: [ListeningModule], logger });
     const committed: string[] = [];
     const write = async (): Promise<void> => {
       const client = await app.connect();

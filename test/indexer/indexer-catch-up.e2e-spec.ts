@@ -125,6 +125,13 @@ describe('a contract that catches up', () => {
     }
   }
   const ALL = [1, 2, 3, 4, 5, 6, 7, 8];
+  /** Once the node shows all events. */
+  async function rejoins(): Promise<void> {
+    shows = (event) => event;
+    await turns(60);
+    expect(state()).toBeUndefined();
+    expect(await numbers()).toEqual(ALL);
+  }
 
   it('reads again from its last event when one was left out before, as nothing told so then', async () => {
     shows = (event) => (event.contract === LOTTERY && event.seq >= MISSING ? undefined : event);
@@ -134,10 +141,7 @@ describe('a contract that catches up', () => {
     await turns(30);
     expect(await numbers()).toEqual([1, 2]);
     expect(state()).toEqual(['quarantined', expect.stringContaining('left out')]);
-    shows = (event) => event;
-    await turns(60);
-    expect(state()).toBeUndefined();
-    expect(await numbers()).toEqual(ALL);
+    await rejoins();
   });
 
   it('is quarantined for what the database refuses, and the others go on', async () => {
@@ -147,10 +151,7 @@ describe('a contract that catches up', () => {
     await turns(30);
     expect(state()).toEqual(['quarantined', expect.stringContaining('duplicate key')]);
     expect(await numbers()).toEqual([1, 2]);
-    shows = (event) => event;
-    await turns(60);
-    expect(state()).toBeUndefined();
-    expect(await numbers()).toEqual(ALL);
+    await rejoins();
   });
 
   it('is not quarantined for an endpoint that fails', async () => {

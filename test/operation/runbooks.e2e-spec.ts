@@ -16,13 +16,10 @@ const commands = [...new Set(inRunbooks(/psql "\$DATABASE_URL" -c "((?:[^"\\]|\\
 );
 
 describe("SQL of the runbooks, by the operator's account", () => {
-  let client: Client;
-  // Before the app, whose database ends connections.
-  afterAll(() => client.end());
   const app = useApp();
-  beforeAll(async () => {
-    client = new Client({ connectionString: urlAs(app.database.url, 'operator') });
-    await client.connect();
+  let client: Client;
+  beforeEach(async () => {
+    client = await app.connect({ connectionString: urlAs(app.database.url, 'operator') });
   });
   const run = async (text: string): Promise<Record<string, unknown>[]> => {
     await client.query('BEGIN');

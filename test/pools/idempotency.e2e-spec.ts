@@ -1,5 +1,4 @@
-import { createApp } from '#api/app.setup';
-import { CONTRACTS, TEN, type SignedIn, type TestApp, settings, useApp } from '../support/app';
+import { CONTRACTS, TEN, type SignedIn, type TestApp, useApp } from '../support/app';
 import { newWallet } from '../support/wallet';
 
 const app = useApp();
@@ -115,8 +114,6 @@ describe('after a change of settings that refuses new pools as the first', () =>
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
   };
 
-  afterEach(() => other.close());
-
   it.each<[string, string, Record<string, string>, Record<string, unknown>]>([
     ['a higher minimum', 'deposit_below_minimum', { MIN_DEPOSIT: `${TEN}0` }, {}],
     [
@@ -129,7 +126,7 @@ describe('after a change of settings that refuses new pools as the first', () =>
     const [key, unused] = [newKey(), newKey()];
     const first = await create(key, fields);
     expect(first.status).toBe(201);
-    other = await createApp(settings(app.database.url, overrides));
+    other = await app.replica(overrides);
     const before = await total();
     expect(await createThere(key, fields)).toEqual({ status: 201, body: first.body });
     expect((await createThere(key, { ...fields, autoCompound: true })).body.code).toBe(

@@ -4,7 +4,6 @@ import { parseCursor } from '#ledger/outbox/ledger-event';
 import { type SignedIn, type TestApp, until, useApp } from '../support/app';
 import { type Received, EventReader, holdSweeps } from '../support/events/event-source';
 import { addTransaction, newHash } from '../support/ledger';
-import { connectTo } from '../support/database';
 
 const PARTS = {
   user: '/users/me',
@@ -61,15 +60,10 @@ const poolsOf = ({ events }: EventReader): string[] =>
 
 /** Writes as another process does, in a transaction that stays open while the test likes. */
 async function transaction(of: TestApp = app): Promise<Client> {
-  const client = await connectTo(of.database.url, { application_name: 'indexer' });
+  const client = await of.connect({ application_name: 'indexer' });
   await client.query('BEGIN');
   await client.query('SELECT pg_current_xact_id()');
   return client;
-}
-
-async function end(client: Client): Promise<void> {
-  await client.query('COMMIT');
-  await client.end();
 }
 
 const CONFIRM = `
@@ -134,7 +128,7 @@ describe('the events that follow', () => {
     expect(first.pools.map(({ id }) => id)).toEqual([early]);
     const waiting = [await follow(first.cursor), await follow(`${first.cursor}~1f.2a`)];
     const later = await create();
-    await end(old);
+    await old.query('COMMIT');
     for (const reader of waiting) {
       await until(() => reader.events.length > 1);
       expect(poolsOf(reader)).toEqual([early, later]);
@@ -160,7 +154,7 @@ describe('the events that follow', () => {
         const batch = pools.slice(n, n + 3);
         for (const id of batch) await open.query(CONFIRM, [id, newHash()]);
         await hold(open);
-        await end(open);
+        await open.query('COMMIT');
         n += batch.length;
       }
       await until(() => looks.length > 5);
@@ -170,7 +164,7 @@ describe('the events that follow', () => {
       while (running) {
         const open = await transaction();
         await hold(open);
-        await end(open);
+        await open.query('COMMIT');
       }
     };
     const looking = async (): Promise<void> => {

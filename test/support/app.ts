@@ -61,6 +61,16 @@ export interface TestOptions extends Omit<AppOptions, 'create'> {
   logger?: Logger;
 }
 
+const creating = (override: TestOptions['override']): Pick<AppOptions, 'create'> =>
+  override
+    ? {
+        create: async (module, adapter, options) => {
+          const testing = await override(Test.createTestingModule({ imports: [module] })).compile();
+          return testing.createNestApplication<NestFastifyApplication>(adapter, options);
+        },
+      }
+    : {};
+
 export interface SignedIn {
   token: string;
   wallet: Wallet;
@@ -103,6 +113,7 @@ export class TestApp {
   validator: Awaited<ReturnType<typeof validatorFor>>;
   private pool: Pool;
   private readonly clients: Client[] = [];
+  private readonly replicas: NestFastifyApplication[] = [];
   /** The port, once it listens. */
   port?: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 10 });
@@ -120,15 +131,7 @@ export class TestApp {
     this.pool.on('error', () => undefined);
     const given = { ...overrides, ...(await prepare?.(this.database)) };
     this.environment = settings(this.database.url, given, limits);
-    this.nest = await createApp(this.environment, logger, {
-      ...options,
-      ...(override && {
-        create: async (module, adapter, nestOptions) => {
-          const testing = await override(Test.createTestingModule({ imports: [module] })).compile();
-          return testing.createNestApplication<NestFastifyApplication>(adapter, nestOptions);
-        },
-      }),
-    });
+    this.nest = await createApp(this.environment, logger, { ...options, ...creating(override) });
     const isUsual = !override && Object.keys(options).length === 0;
     const ask = async (): Promise<string> => (await this.nest.inject('/docs/openapi.json')).payload;
     this.validator = await validatorFor(ask, isUsual);
@@ -137,7 +140,7 @@ export class TestApp {
 
   async stop(): Promise<void> {
     this.agent.destroy();
-    await this.disconnect();
+    await this.endConnections();
     await this.nest?.close();
     await this.pool?.end();
     await this.database?.drop();
@@ -236,7 +239,19 @@ export class TestApp {
     return client;
   }
 
-  async disconnect(): Promise<void> {
+  /** Another process on the same database, which ends with the test. */
+  async replica(
+    overrides?: NodeJS.ProcessEnv,
+    { override, logger = pino({ level: 'silent' }), ...options }: TestOptions = {},
+  ): Promise<NestFastifyApplication> {
+    const environment = settings(this.database.url, overrides);
+    const nest = await createApp(environment, logger, { ...options, ...creating(override) });
+    this.replicas.push(nest);
+    return nest;
+  }
+
+  async endConnections(): Promise<void> {
+    for (const replica of this.replicas.splice(0)) await replica.close();
     for (const client of this.clients.splice(0)) await client.end();
   }
 
@@ -307,7 +322,7 @@ export const TEN = '10000000000000000000';
 export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: TestOptions = {}): TestApp {
   const app = new TestApp();
   beforeAll(() => app.start(overrides, logger, undefined, options));
-  afterEach(() => app.disconnect());
+  afterEach(() => app.endConnections());
   afterAll(() => app.stop());
   return app;
 }

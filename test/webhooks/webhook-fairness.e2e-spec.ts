@@ -1,8 +1,5 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
 import { WebhookClient } from '#extensions/webhooks/webhook-client';
-import { createApp } from '#api/app.setup';
-import { settings, until, useApp } from '../support/app';
+import { until, useApp } from '../support/app';
 import type { Receiver } from '../support/events/receiver';
 import { Webhooks, crowd, looks } from '../support/events/webhooks';
 
@@ -77,14 +74,8 @@ it('webhooks of one user also take turns, however many deliveries wait for each'
 });
 
 describe('shares', () => {
-  let replica: NestFastifyApplication;
-  afterEach(() => replica.close());
-
   it('hold for each process, and no two send the same', async () => {
-    replica = await createApp(
-      settings(app.database.url, { WEBHOOK_ALLOW_PRIVATE: 'true' }),
-      pino({ level: 'silent' }),
-    );
+    const replica = await app.replica({ WEBHOOK_ALLOW_PRIVATE: 'true' });
     await replica.init();
     await crowd(app, { webhooks: 20, pending: 10, urlOf: () => quick.url });
     const left = `SELECT FROM webhook_deliveries d JOIN webhooks w ON w.id = webhook_id WHERE d.status <> 'DELIVERED'`;

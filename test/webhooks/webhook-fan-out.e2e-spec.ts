@@ -1,6 +1,4 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
-import pino from 'pino';
+import type { TestingModuleBuilder } from '@nestjs/testing';
 import { Database } from '#platform/database/database';
 import type { Statement } from '#platform/postgres/statement';
 import { CLAIM_DELIVERIES, DUE_WEBHOOKS } from '#extensions/webhooks/deliveries.sql';
@@ -8,13 +6,13 @@ import { EVERYONE, FAN_OUT_TO_CROWD, MOST_PENDING } from '#extensions/webhooks/f
 import type { Lane } from '#extensions/webhooks/slots';
 import { WebhookFanOut } from '#extensions/webhooks/webhook-fan-out';
 import { WebhookSender } from '#extensions/webhooks/webhook-sender';
-import { createApp } from '#api/app.setup';
-import { type SignedIn, settings, until, useApp } from '../support/app';
+import { type SignedIn, until, useApp } from '../support/app';
 import { readable } from '../support/events/outbox';
 
 /** Nothing is sent here: what waits stays. */
-const app = useApp({}, { override: (builder) => builder.overrideProvider(WebhookSender).useValue({}) });
-const replicas: NestFastifyApplication[] = [];
+const override = (builder: TestingModuleBuilder): TestingModuleBuilder =>
+  builder.overrideProvider(WebhookSender).useValue({});
+const app = useApp({}, { override });
 /** What one statement may write. */
 const BOUND = 2000;
 let database: Database;
@@ -27,24 +25,9 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
-  for (const replica of replicas.splice(0)) await replica.close();
   for (const table of ['webhook_crowds', 'webhooks', 'webhook_deliveries', 'webhook_events'])
     await app.sql(`DELETE FROM ${table}`);
 });
-
-const replica = async (): Promise<NestFastifyApplication> => {
-  const other = await createApp(settings(app.database.url), pino({ level: 'silent' }), {
-    create: async (module, adapter, options) =>
-      (
-        await Test.createTestingModule({ imports: [module] })
-          .overrideProvider(WebhookSender)
-          .useValue({})
-          .compile()
-      ).createNestApplication<NestFastifyApplication>(adapter, options),
-  });
-  replicas.push(other);
-  return other;
-};
 
 let made = 0;
 /** Users with webhooks, the members of a pool if one is given. */
@@ -208,7 +191,7 @@ describe('a crowd', () => {
     await until(() => isKilled);
     const before = await count();
     expect(before).toBeLessThan(3000);
-    const other = await replica();
+    const other = await app.replica({}, { override });
     const additions = additionsOf(other.get(Database));
     await other.init();
     await noCrowds();
@@ -460,7 +443,7 @@ describe('a webhook with much that waits', () => {
   });
 
   it('gets no more from several processes together, and one notice', async () => {
-    const other = (await replica()).get(WebhookFanOut);
+    const other = (await app.replica({}, { override })).get(WebhookFanOut);
     await fill(1, 900);
     await Promise.all([
       fanOut.onEvents(events(pool, 901, 1000)),

@@ -15,8 +15,7 @@ describe('the contracts that the cursor stands for', () => {
   /** Until all events of the chain are read. */
   const follow = async (settings?: NodeJS.ProcessEnv): Promise<void> => {
     bench.mine(1);
-    await bench.indexer(settings);
-    await bench.converged();
+    await bench.converging(settings);
     await bench.end();
   };
   const contracts = (): Promise<unknown> =>
@@ -72,8 +71,7 @@ describe('the contracts that the cursor stands for', () => {
   it('keep apart what is of each, also through a reorganisation', async () => {
     bench.buyTickets('1', NEW_LOTTERY);
     bench.buyTickets();
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     bench.buyTickets('1', NEW_LOTTERY);
     await bench.converged();
     bench.reorg(1);

@@ -35,8 +35,7 @@ describe('where nodes say which blocks are final', () => {
     bench.mine(30);
     const { number } = bench.chain.head;
     bench.node.tags = { finalized: () => number - 3 };
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     await knows(bench, number - 3);
     const before = await bench.written.state();
     bench.rollback(5);

@@ -13,8 +13,7 @@ describe('a node that leaves out events', () => {
       bench.mine(20);
     }
     bench.openDraw();
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     await bench.end();
   });
 
@@ -32,15 +31,13 @@ describe('a node that leaves out events', () => {
       const { number, state } = (await bench.cursor())!;
       expect(number).toBeGreaterThanOrEqual(before.number);
       expect(state).not.toBe('synced');
-      bench.heal();
-      await bench.converged();
+      await bench.recovered();
     });
     expect(undone).toEqual([]);
   });
 
   it('after a rewind by hand has only that taken back', async () => {
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     const to = bench.chain.head.number - 30;
     const wanted = bench.chain.blocks.slice(to + 1).flatMap(({ number, events }) => events.map(() => number));
     expect(wanted.length).toBeGreaterThan(2);
@@ -48,8 +45,7 @@ describe('a node that leaves out events', () => {
       bench.node.faults = { logs: () => [] };
       await bench.rewind(to);
       await bench.said('left out', 4);
-      bench.heal();
-      await bench.converged();
+      await bench.recovered();
     });
     expect(undone).toEqual(wanted);
   });
@@ -68,8 +64,7 @@ describe('a node that leaves out events', () => {
     await bench.indexer({ QUARANTINE_AFTER: '1' });
     await bench.until(async () => (await bench.cursor())?.number === lacking + 19);
     const undone = await bench.undoneDuring(async () => {
-      bench.heal();
-      await bench.converged();
+      await bench.recovered();
     });
     expect(undone).toEqual([]);
     expect(bench.output.slice(mark)).toContain(`${LOTTERY} is catching_up`);

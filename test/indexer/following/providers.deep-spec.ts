@@ -64,14 +64,12 @@ describe('the history of a chain is read', () => {
     bench.node.faults = {
       logs: (logs) => logs.map((log) => ({ ...log, blockTimestamp: `0x${told(timeOf(log)).toString(16)}` })),
     };
-    await bench.indexer(first());
-    await bench.converged();
+    await bench.converging(first());
     await bench.sameAsAtOnce();
   });
 
   it('from a provider that is slow to send the logs of several contracts in one block', async () => {
-    await bench.indexer(first());
-    await bench.converged();
+    await bench.converging(first());
     const { number } = bench.openDraw();
     const answers = nodeOf(() => bench.chain);
     bench.node.target = (method, params) => {
@@ -86,8 +84,7 @@ describe('the history of a chain is read', () => {
   it('from a provider that takes 5 blocks at once, in ranges of many calls', async () => {
     bench.node.faults = { maxRange: 5 };
     bench.node.requests = [];
-    await bench.indexer(first());
-    await bench.converged();
+    await bench.converging(first());
     const reads = bench.node.requests.filter((calls) => calls.some(({ method }) => method === 'eth_getLogs'));
     expect(reads.length).toBeLessThan(bench.chain.head.number / 20);
   });
@@ -95,8 +92,7 @@ describe('the history of a chain is read', () => {
   it.each([0, 1])('from three endpoints of which one has a cap: %d', async (capped) => {
     const mark = bench.output.length;
     bench.nodes[capped].faults = { maxRange: 5 };
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     expect(bench.output.slice(mark)).not.toContain('is not believed');
   });
 
@@ -120,8 +116,7 @@ describe('the history of a chain is read', () => {
         return from > 200 && from < 400 && times-- > 0;
       },
     });
-    await bench.indexer(first());
-    await bench.converged();
+    await bench.converging(first());
     expect(times).toBeLessThan(0);
   });
 });

@@ -24,8 +24,7 @@ describe('a contract whose events break', () => {
   beforeAll(async () => {
     bench.openDraw();
     bench.deposit(bench.pools[0], 5);
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     await bench.end();
   });
 
@@ -61,8 +60,7 @@ describe('a contract whose events break', () => {
       expect(await get('/metrics')).toContain(
         `indexer_contract_state{contract="${LOTTERY}",state="quarantined"} 1`,
       );
-      bench.heal();
-      await bench.converged();
+      await bench.recovered();
     });
     expect(undone).toEqual([]);
     await reported({ status: 'synced' });
@@ -70,8 +68,7 @@ describe('a contract whose events break', () => {
 
   it('continues past logs that no method reads, which are counted and reported by topic', async () => {
     const topic = (n: number): string => `0x${`${n}`.padStart(64, '7')}`;
-    const app = await bench.indexer();
-    await bench.converged();
+    const app = await bench.converging();
     const mark = bench.output.length;
     const first = bench.buyTickets().number;
     bench.node.faults = {
@@ -126,8 +123,7 @@ describe('a contract whose events break', () => {
     bench.buyTickets();
     await bench.end();
     bench.heal();
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     await bench.sameAsAtOnce();
   });
 
@@ -150,8 +146,7 @@ describe('a contract whose events break', () => {
     'alone is read again after a rewind %s',
     async (how) => {
       bench.buyTickets();
-      await bench.indexer(SOON);
-      await bench.converged();
+      await bench.converging(SOON);
       await bench.end();
       const its = bench.chain.blocks.flatMap(({ number, events }) =>
         events.flatMap(({ contract }) => (contract === LOTTERY ? number : [])),
@@ -160,8 +155,7 @@ describe('a contract whose events break', () => {
         const to = how === 'without a block' ? undefined : its[0] - 1;
         expect(await bench.rewind(to, LOTTERY)).toBe(its.length);
         await apart('catching_up');
-        await bench.indexer(SOON);
-        await bench.converged();
+        await bench.converging(SOON);
       });
       expect(undone).toEqual(its);
       await expect(bench.rewind(its[0] - 1, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
@@ -196,8 +190,7 @@ describe('a block of which an endpoint sends no more than three logs at once', (
     ['from its receipts if both contracts are too large', 7, 8, {}],
     ['from its receipts if it takes no batches', 7, 2, { maxBatch: 1 }],
   ])('is read %s', async (_, deposits, tickets, faults) => {
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     const mark = bench.output.length;
     bench.node.faults = { maxLogs: 3, ...faults };
     crowd(deposits, tickets);
@@ -210,14 +203,12 @@ describe('a block of which an endpoint sends no more than three logs at once', (
   it('far from the head is also read from its receipts', async () => {
     await bench.startAfresh();
     bench.node.faults = { maxLogs: 3 };
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     await bench.sameAsAtOnce();
   });
 
   it('without receipts quarantines only the contract that made it so large', async () => {
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     bench.node.faults = { maxLogs: 3, refuse: withoutReceipts };
     crowd(7, 2);
     bench.buyTickets();
@@ -228,14 +219,12 @@ describe('a block of which an endpoint sends no more than three logs at once', (
     expect(apart).toEqual({ address: POOLS_CONTRACT, state: 'quarantined' });
     const { number } = bench.chain.head;
     expect(reason).toMatch(`events of ${POOLS_CONTRACT} in block ${number - 1} cannot be read: eth_getLogs`);
-    bench.heal();
-    await bench.converged();
+    await bench.recovered();
     await bench.sameAsAtOnce();
   });
 
   it('without receipts loses nothing if only all contracts together have too many logs', async () => {
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     bench.node.faults = { maxLogs: 3, refuse: withoutReceipts };
     crowd(3, 2);
     bench.mine(1);
@@ -244,15 +233,13 @@ describe('a block of which an endpoint sends no more than three logs at once', (
   });
 
   it('quarantines nothing where the endpoint gives no logs at all', async () => {
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     bench.node.faults = { refuse: (method) => method === 'eth_getLogs' };
     const mark = bench.output.length;
     crowd(1, 1);
     await bench.said('waiting: eth_getLogs', 5, mark);
     expect(bench.output.slice(mark)).not.toContain('quarantined');
-    bench.heal();
-    await bench.converged();
+    await bench.recovered();
   });
 });
 
@@ -268,14 +255,12 @@ describe('a contract whose first event cannot be read', () => {
     bench.buyTickets();
     bench.deposit(bench.pools[0], 5);
     await bench.atHead();
-    bench.heal();
-    await bench.converged();
+    await bench.recovered();
   });
 
   it('stays quarantined although a reorganisation takes the cursor back before it', async () => {
     bench.mine(10);
-    await bench.indexer(SOON);
-    await bench.converged();
+    await bench.converging(SOON);
     bench.node.faults = { logs: relaid };
     bench.buyTickets();
     await bench.said(`${LOTTERY} is quarantined`, 1, bench.output.length);
@@ -286,8 +271,7 @@ describe('a contract whose first event cannot be read', () => {
     await bench.atHead();
     expect(bench.output.slice(mark)).toContain('events undone');
     expect(bench.output.slice(mark)).not.toContain('is quarantined');
-    bench.heal();
-    await bench.converged();
+    await bench.recovered();
   });
 });
 
@@ -297,8 +281,7 @@ describe('a contract whose event numbers break at two endpoints that must agree'
   it('is quarantined, and both are believed about the others', async () => {
     const isApart = async (): Promise<boolean> =>
       (await bench.sql('SELECT FROM chain_contracts_apart')).length > 0;
-    await bench.indexer({ ...SOON, RPC_AGREE: '2' });
-    await bench.converged();
+    await bench.converging({ ...SOON, RPC_AGREE: '2' });
     bench.node.faults = { logs: withoutLottery };
     bench.openDraw();
     // The one that leaves out is found out by its own counts.
@@ -307,21 +290,18 @@ describe('a contract whose event numbers break at two endpoints that must agree'
     await bench.until(isApart);
     bench.deposit(bench.pools[0], 7);
     await bench.atHead();
-    bench.heal();
-    await bench.converged();
+    await bench.recovered();
   });
 
   it('are read in the same way from an endpoint that caps its answers', async () => {
-    await bench.indexer({ ...SOON, RPC_AGREE: '2' });
-    await bench.converged();
+    await bench.converging({ ...SOON, RPC_AGREE: '2' });
     await bench.end();
     const mark = bench.output.length;
     bench.nodes[1].faults = { maxLogs: 3 };
     const [poolId] = bench.pools.map((id) => id.replaceAll('-', ''));
     for (const deposits of [1, 7, 1])
       bench.add(...Array(deposits).fill({ kind: 'Deposited', poolId, account: SAVER, amount: '5' }));
-    await bench.indexer({ ...SOON, RPC_AGREE: '2' });
-    await bench.converged();
+    await bench.converging({ ...SOON, RPC_AGREE: '2' });
     expect(bench.output.slice(mark)).not.toMatch(/not believed|differ/);
   });
 });

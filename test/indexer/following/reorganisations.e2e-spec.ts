@@ -10,8 +10,7 @@ describe('a reorganisation', () => {
 
   it('is followed right after a start near the head', async () => {
     bench.mine(30);
-    await bench.indexer({ START_BLOCK: `${bench.chain.head.number - 2}` });
-    await bench.converged();
+    await bench.converging({ START_BLOCK: `${bench.chain.head.number - 2}` });
     bench.reorg(6);
     await bench.converged();
   });
@@ -19,8 +18,7 @@ describe('a reorganisation', () => {
   it('makes a deposit pending again as announced, and it is confirmed by the same transaction in another block', async () => {
     const [pool, deposit] = await bench.addPool(100n);
     const [{ txHash }] = bench.deposit(pool, 90, { ref: deposit }).events;
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     expect(await statusOf(deposit)).toEqual({ status: 'CONFIRMED', amount: '90', tx_hash: txHash });
     bench.reorg(1);
     await bench.converged();
@@ -34,8 +32,7 @@ describe('a reorganisation', () => {
 
   it('undoes exactly the blocks that have others in their place', async () => {
     for (const pool of bench.pools) bench.deposit(pool, 20);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     const { number } = bench.chain.head;
     const undone = await bench.undoneDuring(async () => {
       bench.reorg(1);
@@ -46,8 +43,7 @@ describe('a reorganisation', () => {
 
   it('that leaves a lower head is followed by a ledger that is up to date', async () => {
     bench.mine(30);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     bench.rollback(20);
     bench.mine(1);
     await bench.converged();
@@ -65,8 +61,7 @@ describe('a reorganisation', () => {
     ],
   ])('is not concluded from a node %s', async (_, behind) => {
     for (let i = 0; i < 20; i += 1) bench.deposit(bench.pools[0], 11);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     const undone = await bench.undoneDuring(async () => {
       bench.node.faults = { behind: behind() };
       const asked = bench.node.requests.length;
@@ -96,8 +91,7 @@ describe('a reorganisation', () => {
 
   it('is followed at any depth of the window after a rewind by hand', async () => {
     bench.mine(150);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     await bench.rewind(bench.chain.head.number - 40);
     await bench.converged();
     bench.reorg(64);
@@ -107,8 +101,7 @@ describe('a reorganisation', () => {
   it('deeper than the window halts and leaves the ledger, until the node has the block again', async () => {
     bench.deposit(bench.pools[0], 600);
     bench.mine(80);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     const [before, chain] = [await bench.written.state(), bench.chain];
     bench.reorg(75);
     await bench.until(async () => (await bench.cursor())?.state === 'halted');
@@ -121,8 +114,7 @@ describe('a reorganisation', () => {
   it('deeper than the window is followed after a rewind by hand, which waits for what may pass', async () => {
     bench.deposit(bench.pools[0], 600);
     bench.mine(80);
-    await bench.indexer();
-    await bench.converged();
+    await bench.converging();
     const { number } = bench.chain.head;
     bench.reorg(75);
     bench.deposit(bench.pools[1], 601);

@@ -212,6 +212,19 @@ export class PaperBench {
     });
   }
 
+  /** Starts an indexer, and waits for the same. */
+  async converging(settings?: NodeJS.ProcessEnv): Promise<NestFastifyApplication> {
+    const app = await this.indexer(settings);
+    await this.converged();
+    return app;
+  }
+
+  /** Ends all faults, and waits for the same. */
+  async recovered(): Promise<void> {
+    this.heal();
+    await this.converged();
+  }
+
   /** Expects the ledger to be what it is where the whole chain was applied at once. */
   async sameAsAtOnce(): Promise<void> {
     const whole = await this.ledger();

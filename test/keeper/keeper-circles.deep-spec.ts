@@ -7,7 +7,7 @@ import type { KeeperNode } from '#keeper/node';
 import { CircleBench, CONTRIBUTION, DAY, Status } from '../support/circles/circles';
 import { NO_REF } from '../support/chain/contracts';
 import {
-  closedDraw,
+  dueDraw,
   COMPLETED,
   keeper,
   later,
@@ -104,8 +104,7 @@ describe('the keeper', () => {
     const { round } = bound({ POOL_CONTRACTS, KEEPER_BUDGET: formatEther((most * 3n) / 2n) });
     const rich = bound({ POOL_CONTRACTS, KEEPER_BUDGET: formatEther(most * 4n) });
     expect(await round()).toBe('over_budget');
-    await closedDraw();
-    await t.mine(2);
+    await dueDraw();
     expect(await round()).toBe('sending');
     expect([await status(), (await c.circle(1n)).round]).toEqual([COMPLETED, 0]);
     expect(await rich.round()).toBe('sending');

@@ -5,7 +5,7 @@ import { ContractAmounts } from '#ledger/chain/amounts';
 import { HOUR, NO_REF, OTHER_POOL, POOL } from '../support/chain/contracts';
 import {
   COMPLETED,
-  closedDraw,
+  dueDraw,
   keeper,
   later,
   status,
@@ -135,8 +135,7 @@ describe('the keeper pays yield in again', () => {
     const { round } = keeper({ KEEPER_BUDGET: formatEther((most * 3n) / 2n) });
     const rich = keeper({ KEEPER_BUDGET: formatEther(most * 4n) });
     expect(await round()).toBe('over_budget');
-    await closedDraw();
-    await t.mine(2);
+    await dueDraw();
     expect(await round()).toBe('sending');
     expect([await status(), await balance(t.alice)]).toEqual([COMPLETED, MINIMUM]);
     expect(await rich.round()).toBe('sending');

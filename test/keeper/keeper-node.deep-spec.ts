@@ -2,14 +2,14 @@ import { parseEther } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import { STUCK_MS } from '#keeper/sender';
-import { anvilRpc, deploy } from '#dev/deploy';
-import { compile } from '../../scripts/compile-contracts';
+import { anvilRpc } from '#dev/deploy';
 import { until } from '../support/app';
 import { RpcNode } from '../support/chain/rpc-node';
 import {
   COMPLETED,
   addressOf,
-  closedDraw,
+  dueDraw,
+  endlessDraw,
   keeper,
   key,
   later,
@@ -27,8 +27,7 @@ beforeAll(async () => (proxy = await new RpcNode(t.anvil.url).start()));
 afterAll(() => proxy?.stop());
 beforeEach(async () => {
   proxy.faults = {};
-  await closedDraw();
-  await t.mine(2);
+  await dueDraw();
 });
 
 /** The clock goes on from the test's start, by so many times what makes a transaction stuck. */
@@ -104,9 +103,7 @@ describe('several nodes, of which one is behind', () => {
   });
 
   it('does not have a nonce used twice', async () => {
-    const { EndlessDraw } = compile(['test/support/solidity/EndlessDraw.sol']);
-    const { address } = await deploy(t.owner, EndlessDraw);
-    const POOL_CONTRACTS = new PoolContracts([['lottery', [address, t.pool]]]);
+    const { POOL_CONTRACTS } = await endlessDraw();
     const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
     let asked = -Infinity;
     // The first two of a round are of the node that knows.
@@ -135,9 +132,7 @@ describe('a contract whose calls the node does not run', () => {
   const other = '0x00000000000000000000000000000000000000aa';
 
   it.each(['eth_call', 'eth_estimateGas'])('does not stop the others: %s', async (refused) => {
-    const { EndlessDraw } = compile(['test/support/solidity/EndlessDraw.sol']);
-    const { address } = await deploy(t.owner, EndlessDraw);
-    const POOL_CONTRACTS = new PoolContracts([['lottery', [address, t.pool]]]);
+    const { address, POOL_CONTRACTS } = await endlessDraw();
     const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
     // In words that tell of no revert.
     proxy.faults.refuse = (method, [call]) => method === refused && (call as { to?: string }).to === address;
@@ -175,8 +170,7 @@ it.each(['0x0', undefined])(
     let done = 0;
     while ((await round()) === 'sending') {
       expect(++done).toBeLessThan(50);
-      await closedDraw();
-      await t.mine(2);
+      await dueDraw();
     }
     expect(await round()).toBe('over_budget');
     const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));

@@ -4,9 +4,8 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { KeeperNode } from '#keeper/node';
 import { STUCK_MS } from '#keeper/sender';
-import { anvilRpc, connect, deploy } from '#dev/deploy';
+import { anvilRpc, connect } from '#dev/deploy';
 import { freePort } from '#dev/ports';
-import { compile } from '../../scripts/compile-contracts';
 import { until } from '../support/app';
 import { IndexerProcess } from '../support/chain/chain-bench';
 import { HOUR } from '../support/chain/contracts';
@@ -15,6 +14,8 @@ import {
   COMPLETED,
   addressOf,
   closedDraw,
+  dueDraw,
+  endlessDraw,
   fundedKey,
   keeper,
   key,
@@ -79,28 +80,22 @@ describe('the keeper', () => {
 
   it('passes over contracts that have no draws', async () => {
     const POOL_CONTRACTS = new PoolContracts([['lottery', [t.token, addressOf(key), t.pool]]]);
-    await closedDraw();
-    await t.mine(2);
+    await dueDraw();
     expect(await keeper({ POOL_CONTRACTS }).round()).toBe('sending');
     expect(await status()).toBe(COMPLETED);
   });
 
   it('gives each contract its turn, also beside one that always wants something', async () => {
-    const { EndlessDraw } = compile(['test/support/solidity/EndlessDraw.sol']);
-    const { address } = await deploy(t.owner, EndlessDraw);
-    await closedDraw();
-    await t.mine(2);
-    const { round } = keeper({ POOL_CONTRACTS: new PoolContracts([['lottery', [address, t.pool]]]) });
+    const { POOL_CONTRACTS } = await endlessDraw();
+    await dueDraw();
+    const { round } = keeper({ POOL_CONTRACTS });
     for (let i = 0; i < 2; i++) expect(await round()).toBe('sending');
     expect(await status()).toBe(COMPLETED);
   });
 });
 
 describe('several keepers', () => {
-  beforeEach(async () => {
-    await closedDraw();
-    await t.mine(2);
-  });
+  beforeEach(dueDraw);
 
   it('of one account, or one that was restarted, send one transaction', async () => {
     const [first, second] = [keeper(), keeper()];
@@ -173,10 +168,7 @@ describe('a transaction that is stuck', () => {
     return Object.values(found?.[1] ?? {}).map(({ maxFeePerGas }) => BigInt(maxFeePerGas));
   };
 
-  beforeEach(async () => {
-    await closedDraw();
-    await t.mine(2);
-  });
+  beforeEach(dueDraw);
 
   it.each([
     ['by the process that sent it', true],
@@ -215,10 +207,7 @@ describe('a transaction that is stuck', () => {
 });
 
 describe('what it spends', () => {
-  beforeEach(async () => {
-    await closedDraw();
-    await t.mine(2);
-  });
+  beforeEach(dueDraw);
 
   it('stays within the budget of a day', async () => {
     const poor = keeper({ KEEPER_BUDGET: '0.0000001' });
@@ -232,8 +221,7 @@ describe('what it spends', () => {
     let done = 0;
     while ((await round()) === 'sending') {
       done++;
-      await closedDraw();
-      await t.mine(2);
+      await dueDraw();
       expect(done).toBeLessThan(50);
     }
     expect(done).toBeGreaterThan(0);
@@ -296,8 +284,7 @@ describe('the process', () => {
 
   it('does what is due, tells of it, and stops at a signal, with neither database nor JWT secret', async () => {
     const port = await freePort();
-    await closedDraw();
-    await t.mine(2);
+    await dueDraw();
     const keeping = start({ KEEPER_PORT: `${port}`, METRICS_TOKEN: 'a-token-of-16-characters' });
     await until(async () => (await status()) === COMPLETED);
     const get = (place: string, authorization = ''): Promise<Response> =>

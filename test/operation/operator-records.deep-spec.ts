@@ -1,12 +1,10 @@
 import { readRecords } from '#platform/operating/records';
-import { CONTRACTS, TestApp, until } from '../support/app';
+import { CONTRACTS, until, useApp } from '../support/app';
 import { emptyDatabase } from '../support/database';
 import { command } from '../support/processes/source';
 
 describe('commands of operators', () => {
-  const app = new TestApp();
-  beforeAll(() => app.start());
-  afterAll(() => app.stop());
+  const app = useApp();
   const run = (entry: string, args: string[], url = app.database.url) =>
     command(entry, args, {
       DATABASE_URL: url,

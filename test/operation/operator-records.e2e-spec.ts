@@ -1,12 +1,10 @@
 import { type OperatorRecord, readRecords, recorded, recordsTable } from '#platform/operating/records';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
 import { Database } from '#platform/database/database';
-import { TestApp, until } from '../support/app';
+import { until, useApp } from '../support/app';
 
 describe('records of operators', () => {
-  const app = new TestApp();
-  beforeAll(() => app.start());
-  afterAll(() => app.stop());
+  const app = useApp();
   const newest = async (): Promise<OperatorRecord> => (await readRecords(app.database.url, 1))[0];
 
   it('say who does what while it runs, and how it ended', async () => {

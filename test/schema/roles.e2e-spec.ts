@@ -5,19 +5,17 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { privileges } from '#platform/migrating/schema';
 import { READABLE } from '#ledger/outbox/outbox.sql';
 import type { Role } from '#dev/settings';
-import { type SignedIn, TEN, TestApp, until } from '../support/app';
-import { migrationSource, query, urlAs, connectTo } from '../support/database';
+import { type SignedIn, TEN, until, useApp } from '../support/app';
+import { migrationSource, query, urlAs } from '../support/database';
 
 // That each part can do its work is shown by all other tests: they give API, indexer, verification and replay their
 // accounts. Here is what they cannot do.
-const app = new TestApp();
+const app = useApp();
 let user: SignedIn;
 beforeAll(async () => {
-  await app.start();
   user = await app.signIn();
   await app.createPool(user);
 });
-afterAll(() => app.stop());
 
 const REFUSED = { code: '42501' };
 const ROLES: Role[] = ['api', 'indexer', 'operator', 'read_only'];
@@ -143,7 +141,7 @@ describe('read-only blocks no other session', () => {
     ...LOCKS,
   ];
   const reader = async (): Promise<Client> => {
-    const client = await connectTo(urlAs(app.database.url, 'read_only'));
+    const client = await app.connect({ connectionString: urlAs(app.database.url, 'read_only') });
     client.on('error', () => undefined);
     return client;
   };
@@ -152,33 +150,27 @@ describe('read-only blocks no other session', () => {
 
   it.each(HOLDING)('its session ends after this in a transaction: %s', async (text) => {
     const [holding, reading] = [await reader(), await reader()];
-    try {
-      await holding.query('BEGIN');
-      await holding.query(text);
-      await reading.query('BEGIN; SELECT FROM pools');
-      await until(async () => {
-        await app.nest.get(ExpiredRows).sweep();
-        return holding.query('SELECT').then(
-          () => false,
-          () => true,
-        );
-      });
-      await app.createPool(user);
-      await until(isLast);
-      await reading.query('SELECT FROM pools');
-    } finally {
-      await holding.end();
-      await reading.end();
-    }
+    await holding.query('BEGIN');
+    await holding.query(text);
+    await reading.query('BEGIN; SELECT FROM pools');
+    await until(async () => {
+      await app.nest.get(ExpiredRows).sweep();
+      return holding.query('SELECT').then(
+        () => false,
+        () => true,
+      );
+    });
+    await app.createPool(user);
+    await until(isLast);
+    await reading.query('SELECT FROM pools');
   });
 
   it('its session ends too if it waits for such a lock, behind which others wait', async () => {
-    const [owner, waiting] = [await connectTo(app.database.url), await reader()];
+    const [owner, waiting] = [await app.connect(), await reader()];
     await owner.query('SELECT pg_advisory_lock(1)');
     let isOver = false;
     void waiting.query('SELECT pg_advisory_lock(1)').catch(() => (isOver = true));
     await until(async () => (await app.nest.get(ExpiredRows).sweep(), isOver));
-    await owner.end();
   });
 
   it('can take no lock once a superuser has granted the rights, while the other roles can', async () => {
@@ -206,15 +198,11 @@ describe('read-only blocks no other session', () => {
 
   it('has few connections', async () => {
     const open: Client[] = [];
-    try {
-      for (let n = 0; n < 10; n++) open.push(await reader());
-      await expect(reader()).rejects.toMatchObject({ code: '53300' });
-      expect((await open[0].query('SHOW idle_in_transaction_session_timeout')).rows).toEqual([
-        { idle_in_transaction_session_timeout: '1min' },
-      ]);
-    } finally {
-      for (const each of open) await each.end();
-    }
+    for (let n = 0; n < 10; n++) open.push(await reader());
+    await expect(reader()).rejects.toMatchObject({ code: '53300' });
+    expect((await open[0].query('SHOW idle_in_transaction_session_timeout')).rows).toEqual([
+      { idle_in_transaction_session_timeout: '1min' },
+    ]);
   });
 });
 
@@ -240,21 +228,17 @@ describe('functions', () => {
   });
 
   it('write to our tables, whatever the caller calls his own', async () => {
-    const client = await connectTo(urlAs(app.database.url, 'operator'));
-    try {
-      await client.query(`CREATE TEMPORARY TABLE owner_totals (LIKE public.owner_totals INCLUDING ALL);
-        CREATE TEMPORARY TABLE added (id uuid, owner_id uuid, created_at timestamptz)`);
-      await expect(
-        client.query(`CREATE TRIGGER mine AFTER INSERT ON added
-          FOR EACH ROW EXECUTE FUNCTION public.pools_inserted()`),
-      ).rejects.toMatchObject(REFUSED);
-      await client.query(`SET search_path = pg_temp, public;
-        INSERT INTO public.pools (id, type, owner_id, contract_address, created_at, last_update)
-        SELECT gen_random_uuid(), 'lottery', owner_id, contract_address, now(), now() FROM public.pools LIMIT 1`);
-      expect((await client.query('SELECT FROM pg_temp.owner_totals')).rowCount).toBe(0);
-    } finally {
-      await client.end();
-    }
+    const client = await app.connect({ connectionString: urlAs(app.database.url, 'operator') });
+    await client.query(`CREATE TEMPORARY TABLE owner_totals (LIKE public.owner_totals INCLUDING ALL);
+      CREATE TEMPORARY TABLE added (id uuid, owner_id uuid, created_at timestamptz)`);
+    await expect(
+      client.query(`CREATE TRIGGER mine AFTER INSERT ON added
+        FOR EACH ROW EXECUTE FUNCTION public.pools_inserted()`),
+    ).rejects.toMatchObject(REFUSED);
+    await client.query(`SET search_path = pg_temp, public;
+      INSERT INTO public.pools (id, type, owner_id, contract_address, created_at, last_update)
+      SELECT gen_random_uuid(), 'lottery', owner_id, contract_address, now(), now() FROM public.pools LIMIT 1`);
+    expect((await client.query('SELECT FROM pg_temp.owner_totals')).rowCount).toBe(0);
     expect(await app.sql(`SELECT pools FROM owner_totals WHERE type = 'lottery'`)).toEqual([{ pools: 1 }]);
   });
 });

@@ -5,7 +5,8 @@ import { PoolContracts } from '#ledger/chain/chain.settings';
 import { Keeper } from '#keeper/keeper.service';
 import { type KeeperState, KeeperTelemetry } from '#keeper/telemetry';
 import { KeeperSettings } from '#settings/keeper.settings';
-import { anvilRpc } from '#dev/deploy';
+import { anvilRpc, deploy } from '#dev/deploy';
+import { compile } from '../../../scripts/compile-contracts';
 import { until } from '../app';
 import { ContractBench, HOUR } from './contracts';
 
@@ -76,13 +77,26 @@ export const status = async (): Promise<number> => {
 };
 export const succeeded = 'keeper_transactions_total{kind="complete_draw",outcome="succeeded"}';
 
-/** A draw with a ticket that is closed, and whose hash is known. */
+/** A draw with a ticket that is closed. */
 export async function closedDraw(): Promise<bigint> {
   const id = await t.openDraw();
   await t.call(t.alice, 'buyTickets', id, 1n);
   await t.passTime(HOUR);
   await t.call(t.owner, 'closeDraw', id);
   return id;
+}
+
+/** The same, and the block that decides it is mined. */
+export async function dueDraw(): Promise<void> {
+  await closedDraw();
+  await t.mine(2);
+}
+
+/** A contract that always wants something, followed beside the usual one. */
+export async function endlessDraw(): Promise<{ address: Address; POOL_CONTRACTS: PoolContracts }> {
+  const { EndlessDraw } = compile(['test/support/solidity/EndlessDraw.sol']);
+  const { address } = await deploy(t.owner, EndlessDraw);
+  return { address, POOL_CONTRACTS: new PoolContracts([['lottery', [address, t.pool]]]) };
 }
 
 /** The clock of this process goes on. */

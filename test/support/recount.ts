@@ -1,7 +1,7 @@
 import { byPoolType } from '#values/types';
 import { CHECKS, runCheck } from '#verify/checks';
-import { connect } from '#verify/checks/connection';
-import { Findings } from '#verify/checks/findings';
+import { connect, lockRepair } from '#verify/checks/connection';
+import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { Look } from '#verify/checks/look';
 import type { TestApp } from './app';
 import { urlAs } from './database';
@@ -9,17 +9,23 @@ import { urlAs } from './database';
 /** What verification counts from the ledger alone. */
 const OF_LEDGER = ['pools', 'totals', 'unpaid', 'addresses'];
 
-/** What verification counts from the ledger itself, and triggers have kept in another way. */
-export async function differences(app: TestApp): Promise<unknown[]> {
-  const client = await connect(urlAs(app.database.url, 'operator'), false, 60_000);
+/** Verifies what is counted from the ledger alone, of a ledger without events of a chain. */
+export async function verifyLedger(app: TestApp, repair = false): Promise<VerifyReport> {
+  const client = await connect(urlAs(app.database.url, 'operator'), repair, 60_000);
   try {
-    const look = new Look(client, new Findings(20));
+    if (repair) await lockRepair(client);
+    const look = new Look(client, new Findings(1000), { repair });
     for (const check of CHECKS.filter(({ name }) => OF_LEDGER.includes(name))) await runCheck(check, look);
-    const { listed, notChecked } = look.findings.report();
-    return [...listed, ...notChecked];
+    return look.findings.report();
   } finally {
     await client.end();
   }
+}
+
+/** What verification counts from the ledger itself, and triggers have kept in another way. */
+export async function differences(app: TestApp): Promise<unknown[]> {
+  const { listed, notChecked } = await verifyLedger(app);
+  return [...listed, ...notChecked];
 }
 
 /** What GET /analytics/pools must say, from the rows themselves. */

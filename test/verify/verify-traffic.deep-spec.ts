@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { type Client } from 'pg';
 import { type SignedIn, TEN, until, useApp } from '../support/app';
-import { urlAs, connectTo } from '../support/database';
+import { connectTo } from '../support/database';
 import { lookUpOnly } from '../support/lists';
 import { SEED } from '../support/random';
+import { verifyLedger } from '../support/recount';
 import { perform, step } from '../support/verify/random-ledger';
-import { verify } from '../support/verify/verify-scene';
 
 const WRITES_PER_VERIFICATION = 40;
 
@@ -22,9 +22,6 @@ beforeAll(async () => {
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );
 });
-
-const verified = (repair = false) =>
-  verify({ databaseUrl: urlAs(app.database.url, 'operator'), repair, limit: 1000 });
 
 /** Changing many rows in no order blocks others, so deadlocks may happen. */
 async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
@@ -101,7 +98,7 @@ async function duringTraffic(rounds: number, work: () => Promise<void>): Promise
 }
 
 it(`raises no false alarm during traffic, SEED=${SEED}`, async () => {
-  await duringTraffic(8, async () => expect((await verified()).listed).toEqual([]));
+  await duringTraffic(8, async () => expect((await verifyLedger(app)).listed).toEqual([]));
 });
 
 it(`repairs during traffic, to the unit, SEED=${SEED}`, async () => {
@@ -115,15 +112,15 @@ it(`repairs during traffic, to the unit, SEED=${SEED}`, async () => {
       `DELETE FROM member_streams WHERE status = 'CONFIRMED'`,
       `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 `,
     );
-    let report = await verified(true);
+    let report = await verifyLedger(app, true);
     // What deadlocks with the traffic five times in a row is left for the next time.
     while (report.notChecked.some((why) => why.endsWith('could not be repaired: deadlock detected')))
-      report = await verified(true);
+      report = await verifyLedger(app, true);
     const { listed, notChecked } = report;
     expect({ notChecked, left: listed.filter(({ repaired }) => !repaired) }).toEqual({
       notChecked: [],
       left: [],
     });
-    expect((await verified()).listed).toEqual([]);
+    expect((await verifyLedger(app)).listed).toEqual([]);
   });
 });

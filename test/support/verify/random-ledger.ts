@@ -65,10 +65,11 @@ export async function perform(client: Client, users: SignedIn[], step: Step): Pr
       return;
     }
     case 'status': {
-      const [hash, block] = step.status === 'CONFIRMED' ? ['md5(id::text)', '1'] : ['NULL', 'NULL'];
+      const [hash, block, time] =
+        step.status === 'CONFIRMED' ? ['md5(id::text)', '1', 'confirmed_at'] : Array<string>(3).fill('NULL');
       return run(
         `UPDATE transactions SET status = $3, tx_hash = ${hash}, block_number = ${block},
-         log_index = ${block} - 1 WHERE id IN ${chosen('transactions')}`,
+         log_index = ${block} - 1, confirmed_at = ${time} WHERE id IN ${chosen('transactions')}`,
         step.status,
       );
     }

@@ -91,8 +91,12 @@ export class Run {
   }
 
   /**
-   * Follows a transaction that was sent, also one of an earlier visit.
+   * Follows a transaction, also one of an earlier visit, until it is on the chain, by its hash, and by sender and nonce: a
+   * wallet that speeds it up sends the same call under another hash. Not viem's own wait: it cannot be aborted, looks for
+   * replacements only in the block in which it notices, and takes a cancelled transaction for a mined one.
    * @param attention what the payment says of the wallet so far
+   * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, TransactionRevertedError, or the
+   * signal's reason
    */
   async mined(
     call: ContractCall,
@@ -101,7 +105,10 @@ export class Run {
     trace: PaymentTrace,
     attention?: Payment['attention'],
   ): Promise<TransactionReceipt> {
-    const receipt = await track(this, new TransactionTracker(this, call, from, sent, trace, attention));
+    const tracker = new TransactionTracker(this, call, from, sent, trace, attention);
+    let receipt: TransactionReceipt | undefined;
+    while (!(receipt = await this.within(tracker.look())))
+      await wait(this.chain.reader.pollingInterval, this.options.signal);
     if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
     guarded(this.options.onMined)(call, receipt);
     return receipt;
@@ -184,20 +191,6 @@ const NEVER_SHOWN = 15;
 
 /** How long the client looks for a transaction or batch that no node and no wallet has shown, in milliseconds. */
 export const neverShownMs = (droppedAfterMs = DROPPED_AFTER_MS): number => droppedAfterMs * NEVER_SHOWN;
-
-/**
- * Follows a transaction until it is on the chain, by its hash, and by sender and nonce: a wallet that speeds it up sends
- * the same call under another hash. Not viem's own wait: it cannot be aborted, looks for replacements only in the block
- * in which it notices, and takes a cancelled transaction for a mined one.
- * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, or the signal's reason
- */
-async function track(run: Run, tracker: TransactionTracker): Promise<TransactionReceipt> {
-  for (;;) {
-    const receipt = await run.within(tracker.look());
-    if (receipt) return receipt;
-    await wait(run.chain.reader.pollingInterval, run.options.signal);
-  }
-}
 
 class TransactionTracker {
   private knownAt = Date.now();

@@ -201,11 +201,11 @@ CASE WHEN (null::text) IS NULL THEN deposits + withdrawals + claims
   SELECT whole.total::int, list.data, list.next
   FROM whole,
 (SELECT
-coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+coalesce(json_agg(json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= (8::integer)), '[]')::text AS data,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= (8::integer)), '[]')::text AS data,
 CASE WHEN count(*) > (8::integer) THEN (array_agg(page.id ORDER BY n))[(8::integer)] END AS next
  FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT DISTINCT id FROM (

@@ -18,11 +18,11 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
 LEFT JOIN LATERAL (
   SELECT * FROM
 (SELECT
-coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+coalesce(json_agg(json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
 CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::integer)] END AS next
  FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM (
   SELECT id FROM ((
@@ -34,11 +34,11 @@ CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::int
   UNION ALL
   SELECT * FROM
 (SELECT
-coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+coalesce(json_agg(json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($4::integer)), '[]')::text AS data,
 CASE WHEN count(*) > ($4::integer) THEN (array_agg(page.id ORDER BY n))[($4::integer)] END AS next
  FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM (
   SELECT id FROM ((
@@ -90,11 +90,11 @@ CASE WHEN ($1::text) IS NULL THEN deposits + withdrawals + claims
   SELECT whole.total::int, list.data, list.next
   FROM whole,
 (SELECT
-coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+coalesce(json_agg(json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($3::integer)), '[]')::text AS data,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($3::integer)), '[]')::text AS data,
 CASE WHEN count(*) > ($3::integer) THEN (array_agg(page.id ORDER BY n))[($3::integer)] END AS next
  FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT DISTINCT id FROM (
@@ -127,11 +127,11 @@ SELECT list.data, list.next FROM
   LEFT JOIN LATERAL (
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT id FROM ((
@@ -143,11 +143,11 @@ SELECT list.data, list.next FROM
     UNION ALL
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT id FROM ((
@@ -170,11 +170,11 @@ SELECT list.data, list.next FROM
   LEFT JOIN LATERAL (
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT id FROM ((
@@ -186,11 +186,11 @@ SELECT list.data, list.next FROM
     UNION ALL
     SELECT * FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($2::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($2::integer) THEN (array_agg(page.id ORDER BY n))[($2::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
     SELECT id FROM ((
@@ -205,11 +205,11 @@ SELECT list.data, list.next FROM
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 hash text
 PREPARE transaction_by_hash AS
-SELECT CASE WHEN readable THEN json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+SELECT CASE WHEN readable THEN json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number,
   'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
   'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text,
   'final', coalesce(t.block_number <= (SELECT finalized_number FROM chain_cursor), false))::text END AS data
@@ -223,11 +223,11 @@ OR EXISTS (SELECT FROM positions o JOIN chain_contracts k ON k.pool_id = o.pool_
 -- src/features/transactions/transactions.sql.ts, on standbys where there are some
 -- $1 caller text, $2 id uuid
 PREPARE transaction_by_id AS
-SELECT CASE WHEN readable THEN json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+SELECT CASE WHEN readable THEN json_build_object(
 'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
 'submitted',
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account,
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number,
   'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
   'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text,
   'final', coalesce(t.block_number <= (SELECT finalized_number FROM chain_cursor), false))::text END AS data
@@ -272,11 +272,11 @@ WITH
         SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($6::integer) + 1 - 1, 0)), 'ffffffffffffffffffffffffffffffff'::uuid) AS id
       ) SELECT data, next FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($6::integer) THEN (array_agg(page.id ORDER BY n))[($6::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
       SELECT DISTINCT id FROM (
@@ -340,11 +340,11 @@ WITH
         SELECT coalesce((SELECT first FROM candidates OFFSET greatest(($6::integer) + 1 - 1, 0)), '00000000000000000000000000000000'::uuid) AS id
       ) SELECT data, next FROM
   (SELECT
-  coalesce(json_agg(json_build_object('poolId', t.pool_id, 'blockNumber', t.block_number,
+  coalesce(json_agg(json_build_object(
   'id', t.id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash, 'status', t.status,
   'submitted',
   CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
-    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,
+    FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account, 'poolId', t.pool_id, 'blockNumber', t.block_number) ORDER BY n) FILTER (WHERE n <= ($6::integer)), '[]')::text AS data,
   CASE WHEN count(*) > ($6::integer) THEN (array_agg(page.id ORDER BY n))[($6::integer)] END AS next
    FROM (SELECT id, row_number() OVER () AS n FROM (
       SELECT DISTINCT id FROM (

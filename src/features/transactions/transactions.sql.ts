@@ -12,7 +12,7 @@ import { NOT_INDEXED, indexedCount, isReader, transactionFields } from '#feature
 
 const READ = { onStandby: true, chargedTo: 'caller' } as const;
 
-const FIELDS = `'poolId', t.pool_id, 'blockNumber', t.block_number, ${transactionFields('t')}`;
+const FIELDS = `${transactionFields('t')}, 'poolId', t.pool_id, 'blockNumber', t.block_number`;
 const ITEM = `json_build_object(${FIELDS})`;
 const JOIN_ROWS = 'JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true';
 

@@ -9,17 +9,7 @@ import { type Measured, measure, rounded, summary } from './measure';
 import { type Limited, Progress, keep, publish, say } from './output';
 import { type Peer, type PeerName, startPeers } from './peers';
 import { signIns } from './sign-in';
-import { requestTables } from './tables';
-
-export interface RequestResult extends Record<PeerName, Measured> {
-  endpoint: string;
-  /** Rate of the service divided by that of the peer, and what it must be at least. */
-  ratio: number;
-  target: number;
-  /** Requests per second that the statements alone would allow, and the service's share of it. Null without pgbench. */
-  limit: number | null;
-  share: number | null;
-}
+import { type RequestResult, requestTables } from './tables';
 
 /** Seconds of a run and of the warming up before it, rounds, and sign-ins of each wallet in a run. */
 const FULL = { seconds: 2.5, warmUp: 0.5, rounds: 5, signIns: 20, limits: { rounds: 5, seconds: 2 } };

@@ -8,7 +8,7 @@ import { rounded } from './measure';
 import { type Limited, Progress, keep, publish, say } from './output';
 import { pace } from './pace';
 import { type Peer, startPeer } from './peers';
-import { fairnessTables } from './tables';
+import { type FairnessResult, type Phase, fairnessTables } from './tables';
 
 const SIZE = { pools: 1000, transactions: 10_000 };
 const ENDPOINTS = ['GET /auth/me', 'GET /pools/:id', 'POST /pools'];
@@ -20,29 +20,6 @@ const ROUNDS = 3;
 /** What its end causes, such as thousands of connections that close, belongs to no phase. */
 const END_MS = 500;
 const GOAL = { ratio: 2, workMs: 20 };
-
-/** In ms. */
-interface Latency {
-  p50: number;
-  p99: number;
-}
-
-interface Phase {
-  /** Of each endpoint. */
-  latencies: Latency[];
-  /** The longest stall of the service's event loop, and the longest work in a turn of it. */
-  stallMs: number;
-  workMs: number;
-  /** Share of the machine's CPU time that was in use. */
-  busy: number;
-}
-
-export interface FairnessResult extends Record<'without' | 'with', Latency & Omit<Phase, 'latencies'>> {
-  endpoint: string;
-  disturbance: string;
-  /** p99 with the disturbance to that without. */
-  ratio: number;
-}
 
 /**
  * Latency of usual requests without and with what may disturb them, in turn. Writes results-fairness.json if all is

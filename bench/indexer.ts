@@ -20,10 +20,10 @@ import { BenchChain, announce, newPools } from './chain';
 import { BenchDatabase, using } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
-import { type Usage, follow } from './indexer-process';
+import { follow } from './indexer-process';
 import { Progress, keep, publish, say } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
-import { curveTable, indexerTables } from './tables';
+import { type IndexerResults, type Rates, type Sample, curveTable, indexerTables } from './tables';
 
 const USAGE = `npm run bench:indexer -- [--curve 10000000]
 
@@ -38,23 +38,6 @@ const PER_BLOCK = 100;
 const SAMPLES = 10;
 /** The last samples may exceed the second to fourth by this factor. */
 const FLAT = 1.15;
-
-type Rates = Record<'viem' | 'apply' | 'indexer', number>;
-
-/** Since the start, after so many events. */
-export interface Sample extends Usage {
-  events: number;
-  seconds: number;
-  /** µs of CPU in PostgreSQL. */
-  postgres: number;
-  /** Bytes of the database. */
-  size: number;
-}
-
-export interface IndexerResults {
-  rounds: Rates[];
-  samples: Sample[];
-}
 
 const decoded = contractAbi.filter((item) => item.type === 'event');
 

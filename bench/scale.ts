@@ -4,25 +4,7 @@ import { type Endpoint, bearer, endpoints, posting, reading } from './loads';
 import { type Limited, Progress, keep, publish } from './output';
 import { type Peer, startPeer } from './peers';
 import { signIns } from './sign-in';
-import { scaleTables } from './tables';
-
-interface Measured {
-  /** Median latency. */
-  ms: number;
-  /** CPU of PostgreSQL per request. */
-  postgresUs: number;
-}
-
-export interface ScaleResult {
-  endpoint: string;
-  /** With little data, of a light caller, or of the first page. */
-  before: Measured;
-  /** With much data, of a heavy caller, or of a deep page. */
-  after: Measured;
-  /** Of the latencies. */
-  ratio: number;
-  atMost: number;
-}
+import { type Cost, type ScaleResult, scaleTables } from './tables';
 
 const SMALL = { pools: 1000, transactions: 10_000 };
 const LARGE = { pools: 1_000_000, transactions: 10_000_000, heavy: true };
@@ -145,7 +127,7 @@ async function alternately(
 ): Promise<Omit<ScaleResult, 'atMost'>> {
   for (const { peer, endpoint: warmed } of [before, after])
     if (warmed) await drive(peer.url, warmed.load, { seconds: WARM_UP_SECONDS });
-  const rounds: [Measured[], Measured[]] = [[], []];
+  const rounds: [Cost[], Cost[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     for (const which of round % 2 ? ([1, 0] as const) : ([0, 1] as const)) {
       rounds[which].push(await measured(database, [before, after][which]));
@@ -160,7 +142,7 @@ async function alternately(
   return { endpoint, before: first, after: second, ratio: rounded(second.ms / first.ms) };
 }
 
-async function measured(database: BenchDatabase, { peer, endpoint }: Subject): Promise<Measured> {
+async function measured(database: BenchDatabase, { peer, endpoint }: Subject): Promise<Cost> {
   const begun = database.cpuUs();
   const { latency, answers } = endpoint
     ? await drive(peer.url, endpoint.load, { seconds: SECONDS })

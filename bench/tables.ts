@@ -1,10 +1,77 @@
 // The tables of figures, which the benchmarks print and RESULTS.md shows.
-import type { RequestResult } from './compare';
 import { median } from './drive';
-import type { FairnessResult } from './fairness';
-import type { IndexerResults, Sample } from './indexer';
+import type { Usage } from './indexer-process';
+import type { Measured } from './measure';
 import { table } from './output';
-import type { ScaleResult } from './scale';
+import type { PeerName } from './peers';
+
+export interface RequestResult extends Record<PeerName, Measured> {
+  endpoint: string;
+  /** Rate of the service divided by that of the peer, and what it must be at least. */
+  ratio: number;
+  target: number;
+  /** Requests per second that the statements alone would allow, and the service's share of it. Null without pgbench. */
+  limit: number | null;
+  share: number | null;
+}
+
+/** In ms. */
+interface Latency {
+  p50: number;
+  p99: number;
+}
+
+export interface Phase {
+  /** Of each endpoint. */
+  latencies: Latency[];
+  /** The longest stall of the service's event loop, and the longest work in a turn of it. */
+  stallMs: number;
+  workMs: number;
+  /** Share of the machine's CPU time that was in use. */
+  busy: number;
+}
+
+export interface FairnessResult extends Record<'without' | 'with', Latency & Omit<Phase, 'latencies'>> {
+  endpoint: string;
+  disturbance: string;
+  /** p99 with the disturbance to that without. */
+  ratio: number;
+}
+
+export interface Cost {
+  /** Median latency. */
+  ms: number;
+  /** CPU of PostgreSQL per request. */
+  postgresUs: number;
+}
+
+export interface ScaleResult {
+  endpoint: string;
+  /** With little data, of a light caller, or of the first page. */
+  before: Cost;
+  /** With much data, of a heavy caller, or of a deep page. */
+  after: Cost;
+  /** Of the latencies. */
+  ratio: number;
+  atMost: number;
+}
+
+export type Rates = Record<'viem' | 'apply' | 'indexer', number>;
+
+/** Since the start, after so many events. */
+export interface Sample extends Usage {
+  events: number;
+  seconds: number;
+  /** µs of CPU in PostgreSQL. */
+  postgres: number;
+  /** Bytes of the database. */
+  size: number;
+}
+
+export interface IndexerResults {
+  rounds: Rates[];
+  samples: Sample[];
+}
 
 const count = (value: number): string => Math.round(value).toLocaleString('en');
 const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -7,7 +7,6 @@ import type * as ledger from '#ledger/outbox/ledger-event';
 import { type LedgerEvent, TOPICS, type Topic, cursorText } from '#ledger/outbox/ledger-event';
 import type * as handlers from '#ledger/outbox/on-ledger-event';
 import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
-import type * as payloads from '#ledger/outbox/payloads';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import type * as setup from '#api/app.setup';
 import type * as support from '../support/app';
@@ -39,10 +38,9 @@ async function newer(url: string, given: LedgerEvent[]): Promise<NestFastifyAppl
   let app: NestFastifyApplication;
   await jest.isolateModulesAsync(async () => {
     /* eslint-disable @typescript-eslint/no-require-imports */
-    const { AUDIENCES, TOPICS: topics } = require('#ledger/outbox/ledger-event') as typeof ledger;
+    const { AUDIENCES, PAYLOADS, TOPICS: topics } = require('#ledger/outbox/ledger-event') as typeof ledger;
     Object.assign(AUDIENCES, { [NEW_TOPIC]: 'pool' });
     topics.push(NEW_TOPIC as Topic);
-    const { PAYLOADS } = require('#ledger/outbox/payloads') as typeof payloads;
     Object.assign(PAYLOADS, { [NEW_TOPIC]: PAYLOADS['deposit.confirmed'] });
     // Decorators read the topics when their files are loaded.
     const { OnLedgerEvent: On } = require('#ledger/outbox/on-ledger-event') as typeof handlers;

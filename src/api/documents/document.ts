@@ -2,8 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule, getSchemaPath } from '@nestjs/swagger';
 import { ERRORS } from '#platform/errors/error-codes';
 import { modelOf } from '#ledger/outbox/event-models';
-import { TOPICS } from '#ledger/outbox/ledger-event';
-import { PAYLOADS } from '#ledger/outbox/payloads';
+import { PAYLOADS, TOPICS } from '#ledger/outbox/ledger-event';
 import { completeDocument } from './complete';
 
 const OVERVIEW = `

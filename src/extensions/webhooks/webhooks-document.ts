@@ -2,8 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
 import type { DocumentParts } from '#platform/openapi/api-docs';
 import { EVENT_ID, modelOf } from '#ledger/outbox/event-models';
-import { TOPICS } from '#ledger/outbox/ledger-event';
-import { PAYLOADS } from '#ledger/outbox/payloads';
+import { PAYLOADS, TOPICS } from '#ledger/outbox/ledger-event';
 import { ChallengeAnswer, NOTICES, WebhookChallenge, WebhookNotice } from './webhooks.dto';
 
 const SIGNED = {

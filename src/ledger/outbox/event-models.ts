@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { TOPICS, type Topic } from './ledger-event';
-import { PAYLOADS } from './payloads';
+import { PAYLOADS, TOPICS, type Topic } from './ledger-event';
 
 /** An id of an event, as an example. */
 export const EVENT_ID = '0000000002f1-00000000001a-0001';

@@ -38,7 +38,7 @@ export const AUDIENCES = {
 export type Topic = keyof typeof AUDIENCES;
 export const TOPICS = Object.keys(AUDIENCES) as Topic[];
 
-/** The place of what the chain says: events of one transaction of the database come in the order of places. */
+/** The position on the chain, by which the events of one database transaction are sorted. */
 class ChainPayload {
   @ApiInteger() blockNumber: number;
   @ApiInteger('Log index, plus 2,097,152 for its second event') logIndex: number;
@@ -259,7 +259,7 @@ export function parseCursor(text: string): OutboxCursor | undefined {
   return { xid: BigInt(`0x${xid}`).toString(), position: parseInt(position, 16), item: parseInt(item, 16) };
 }
 
-/** The events of a row of the outbox, with their ids, which follow from their places in it: those from place `from` on. */
+/** The events of a row of the outbox, with their ids, which follow from their indexes in it: those from index `from` on. */
 export const eventsOf = (
   { xid, position, items }: { xid: string; position: string; items: Omit<LedgerEvent, 'id'>[] },
   from = 0,

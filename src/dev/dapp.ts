@@ -1,11 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { REPOSITORY } from './files';
 import { freePort, urlOf } from './ports';
-import { endChild, endWithUs } from './processes';
+import { endChild, forkMortal } from './processes';
 
 /** The example page of the service, with the API under its own address. */
 export interface Dapp {
@@ -50,19 +50,14 @@ export async function serveDapp({
       { env: { ...env, NODE_ENV: 'production' } },
     );
   const command = watch ? [folder] : ['preview', folder, ...out];
-  const vite = spawn(
-    process.execPath,
-    [VITE, ...command, '--host', host, '--port', `${port}`, '--strictPort'],
-    { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true },
-  );
-  endWithUs(vite, 'SIGTERM');
+  const vite = forkMortal(VITE, [...command, '--host', host, '--port', `${port}`, '--strictPort'], env);
   const stop = async (): Promise<void> => {
     await endChild(vite, 'SIGTERM');
     rmSync(out[1], { recursive: true });
   };
   await new Promise((resolve, reject) => {
     vite.once('exit', () => reject(new Error('Vite ended.')));
-    vite.stdout.once('data', resolve).resume();
+    vite.stdout!.once('data', resolve).resume();
   });
   return { url: urlOf({ HOST: host }, port), stop };
 }

@@ -1,5 +1,5 @@
 import '#platform/log/source-maps';
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { serveDapp } from './dapp';
 import { devKey, poolContracts } from './deploy';
 import { read } from './files';
 import { beAlone, hostOf, takePorts, urlOf } from './ports';
-import { endChild } from './processes';
+import { endChild, forkMortal } from './processes';
 import { startPostgres, withClient } from './postgres';
 import { type Role, announcement, developing, makeRoles, settings, urlAs } from './settings';
 
@@ -181,14 +181,11 @@ async function run(script: string, environment: NodeJS.ProcessEnv, debug: string
 /** @returns after the first complete compilation */
 async function compileOnChange(): Promise<void> {
   const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
-  const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  });
+  const compiler = forkMortal(require.resolve('typescript/bin/tsc'), options);
   stops.push(() => stopChild(compiler));
   await new Promise<void>((resolve, reject) => {
     compiler.once('exit', () => reject(new Error('The compiler ended.')));
-    compiler.stdout.on('data', (text: Buffer) => {
+    compiler.stdout!.on('data', (text: Buffer) => {
       process.stderr.write(text);
       if (text.includes('Watching for file changes')) resolve();
     });

@@ -84,6 +84,7 @@ export async function beAlone(folder: string, running: string, patience = STOPPI
  */
 export const claimPort = (port: number): number | undefined => claimIn('ports', port);
 
+/** In one folder for each purpose: what has a free port may give it to `npm start`, which then claims it. */
 function claimIn(name: string, port: number): number | undefined {
   const folder = path.join(tmpdir(), `pooled-savings-${name}-${process.getuid?.() ?? 0}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

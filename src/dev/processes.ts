@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -40,6 +40,15 @@ export const endChild = async (
 
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null;
+
+/** Runs a program of Node.js that ends with this process, even if that is killed. Ctrl-C in a terminal does not reach it. */
+export const forkMortal = (program: string, args: string[], env = process.env): ChildProcess =>
+  fork(program, args, {
+    env,
+    detached: true,
+    execArgv: ['--import', 'data:text/javascript,process.on("disconnect", process.exit)'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
 
 /** Processes that must not outlive this one, and the signal that ends each. */
 const mortal = new Map<ChildProcess, NodeJS.Signals>();

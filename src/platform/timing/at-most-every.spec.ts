@@ -47,13 +47,19 @@ it('calls share an error as well, and the next making may succeed', async () => 
 
 it('calls share what hangs only while there is patience', async () => {
   let made = 0;
-  const hung = new Promise<void>(() => undefined);
+  let finish = (): void => undefined;
+  const hung = new Promise<void>((resolve) => (finish = resolve));
   const get = atMostEvery(1000, async () => (++made === 1 ? hung : undefined), 2000);
-  void get();
+  const first = get();
   now = 1999;
   void get();
   expect(made).toBe(1);
   now = 2000;
+  await get();
+  expect(made).toBe(2);
+  finish();
+  await first;
+  now = 2999;
   await get();
   expect(made).toBe(2);
 });

@@ -11,7 +11,10 @@ export function atMostEvery<T>(ms: number, make: () => Promise<T>, patience = In
     if (now < due) return value;
     due = now + patience;
     // Of an async function, so that what it throws at once is shared too.
-    value = (async () => make())().finally(() => (due = now + ms));
-    return value;
+    const made = (async () => make())().finally(() => {
+      // One that was given up must not end the time of its successor.
+      if (made === value) due = now + ms;
+    });
+    return (value = made);
   };
 }

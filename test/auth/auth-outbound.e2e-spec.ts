@@ -6,7 +6,7 @@ import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
 import { type Response, TestApp, until } from '../support/app';
-import { FakeNode } from '../support/chain/fake-node';
+import { FakeNode } from '../support/network/fake-node';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];

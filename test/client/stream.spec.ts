@@ -1,7 +1,7 @@
 import { SavingsClient, type SavingsEvent } from '@pooled-savings/client';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type StreamSigns, parseEvents } from '../../client/src/events';
-import { FakeNode } from '../support/chain/fake-node';
+import { FakeNode } from '../support/network/fake-node';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 

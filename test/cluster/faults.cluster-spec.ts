@@ -6,6 +6,7 @@ import { LIMITS } from '#platform/postgres/budget';
 import type { VerifyReport } from '#verify/checks/findings';
 import { tally } from '../fleet/http';
 import { INTACT, audit } from '../fleet/ledger';
+import { asSetting } from '../support/app';
 import { migrate } from '../support/database';
 import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
@@ -180,9 +181,7 @@ describe('the PostgreSQL cluster fails under load', () => {
       NODE_ENV: 'test',
       DATABASE_URL: cluster.url,
       RPC_URL: fleet.chain!.url,
-      POOL_CONTRACTS: Object.entries(fleet.deployment!.contracts)
-        .map((pair) => pair.join('='))
-        .join(','),
+      POOL_CONTRACTS: asSetting(fleet.deployment!.contracts),
     };
     const { code = 0, stdout } = (await promisify(execFile)(process.execPath, [VERIFY, '--json'], {
       env,

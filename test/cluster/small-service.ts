@@ -18,7 +18,7 @@ import {
 } from '#dev/deploy';
 import { freePort } from '#dev/ports';
 import { HttpClient } from '../fleet/http';
-import { JWT_SECRET, METRICS_TOKEN, TEN } from '../support/app';
+import { JWT_SECRET, METRICS_TOKEN, TEN, asSetting } from '../support/app';
 import { Replica, Service, eventually } from '../support/processes/processes';
 
 const VERIFY = join(__dirname, '../../dist/src/verify.js');
@@ -67,9 +67,7 @@ export class SmallService {
       RATE_LIMIT_GENERAL: '1000000000',
       RATE_LIMIT_AUTH: '1000000000',
       RPC_URL: chain.url,
-      POOL_CONTRACTS: Object.entries(deployment.contracts)
-        .map((pair) => pair.join('='))
-        .join(','),
+      POOL_CONTRACTS: asSetting(deployment.contracts),
     };
     return new SmallService(
       new Replica(await freePort(), { ...settings, DATABASE_URL: api, CHAIN_ID: '1' }),

@@ -28,7 +28,7 @@ describe('a stream that comes back is no way around', () => {
   async function inTheMiddle(who: SignedIn): Promise<{ reader: EventReader; go: () => void }> {
     const place = await fresh.here();
     await tell(app, pool, 'missed');
-    const go = fresh.hold('readers_of_pools');
+    const go = fresh.record('readers_of_pools');
     const reader = await fresh.follow(who, place);
     await until(() => fresh.callsOf('readers_of_pools').length > 0);
     return { reader, go };
@@ -76,7 +76,7 @@ describe('a stream that comes back is no way around', () => {
     const place = await fresh.here();
     await fill(app, 1, 3, id);
     await tell(app, pool, 'mine');
-    const go = fresh.hold('readers_of_pools');
+    const go = fresh.record('readers_of_pools');
     const reader = await fresh.follow(user, place);
     await until(() => fresh.callsOf('readers_of_pools').length > 0);
     await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: user });
@@ -99,7 +99,7 @@ it('a session that may have ended while nobody knew gets not even the next event
 
 it('a session that ends while its stream opens, before it is watched, gets nothing', async () => {
   const leaving = await app.signIn(user.wallet);
-  const go = fresh.hold('open_event_stream');
+  const go = fresh.record('open_event_stream');
   const opening = fresh.follow(leaving);
   await until(() => fresh.callsOf('open_event_stream').length > 0);
   const sessions = fresh.nest.get<Sessions, Record<'forget', () => void>>(Sessions, { strict: false });

@@ -141,7 +141,7 @@ describe('who catches up', () => {
     const place = await fresh.here();
     await fill(app, 2, 1000);
     await tell(app, pool, 'missed');
-    const go = fresh.hold('readers_of_pools');
+    const go = fresh.record('readers_of_pools');
     const readers = [await fresh.follow(user, place)];
     await until(() => fresh.callsOf('readers_of_pools').length === 1);
     for (const who of [user, user, other]) readers.push(await fresh.follow(who, place));
@@ -178,7 +178,7 @@ describe('who catches up', () => {
     const after = await fresh.here();
     await tell(app, pool, 'missed');
     const live = await fresh.follow(other);
-    const go = fresh.hold('readers_of_pools');
+    const go = fresh.record('readers_of_pools');
     const first = await fresh.follow(user, after);
     await until(() => fresh.callsOf('readers_of_pools').length > 0);
     // These two are served together.

@@ -3,14 +3,7 @@ import type { LedgerEvent } from '#ledger/outbox/ledger-event';
 import { ContractWriter } from '#indexer/contracts/contract-writer';
 import { urlAs } from '../support/database';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
-import {
-  OTHER_CONTRACT,
-  PaperChain,
-  SAVER,
-  type Written,
-  compact,
-  useLedgers,
-} from '../support/chain/paper-chain';
+import { OTHER_CONTRACT, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const LATE_POOL = 'aaaaaaaa-0000-7000-8000-000000000002';
@@ -29,7 +22,7 @@ const deposit = (poolId = POOL) =>
     amount: '10',
   }) as const;
 
-const open = useLedgers();
+const open = Written.use();
 
 /** A chain with a deposit in each block, whose head is a minute old, or whose times are all `time`. */
 async function begin({ time }: { time?: number } = {}): Promise<{ chain: PaperChain; to: Written }> {

@@ -1,15 +1,7 @@
 import { connect } from '#indexer/leading/leader';
 import type { Kind } from '#ledger/adapters/happening';
 import { type PublishedRow, READ_ALL } from '../support/events/outbox';
-import {
-  LOTTERY,
-  OTHER,
-  PaperChain,
-  SAVER,
-  type Written,
-  compact,
-  useLedgers,
-} from '../support/chain/paper-chain';
+import { LOTTERY, OTHER, PaperChain, SAVER, Written, compact } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const PAID = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -38,7 +30,7 @@ const TOPICS = {
   DrawOpened: 'draw.opened',
 };
 
-const open = useLedgers();
+const open = Written.use();
 
 /** A chain of one block, and a database with a pool and two announced deposits. */
 async function begin(confirmations = 0): Promise<{ chain: PaperChain; to: Written }> {

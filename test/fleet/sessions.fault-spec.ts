@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { freshDatabase } from '../support/database';
-import { Fleet, report, seconds, withClient } from '../support/processes/fleet';
+import { freshDatabase, withClient } from '../support/database';
+import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
 import { Proxy } from '../support/network/proxy';
 import { type Answer, type Caller, HttpClient, signIn } from './http';

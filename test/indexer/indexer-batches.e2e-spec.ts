@@ -10,11 +10,10 @@ import {
   PaperChain,
   SAVER,
   type Sketch,
-  type Written,
+  Written,
   compact,
   paperId,
   randomEvents,
-  useLedgers,
 } from '../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -112,7 +111,7 @@ const WAYS: Record<string, Way> = {
   },
 };
 
-const open = useLedgers();
+const open = Written.use();
 
 describe('the same chain gives the same rows', () => {
   const seeds = Array.from({ length: RUNS }, (_, i) => (SEED + i) >>> 0);

@@ -1,6 +1,6 @@
 import type { Confirmations } from '#settings/indexer.settings';
 import { type Fields, type PublishedRow, READ_ALL } from '../support/events/outbox';
-import { LOTTERY, PaperChain, SAVER, type Written, useLedgers } from '../support/chain/paper-chain';
+import { LOTTERY, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const paid = { kind: 'Deposited', poolId: POOL.replaceAll('-', ''), account: SAVER, amount: '10' } as const;
@@ -9,7 +9,7 @@ const paid = { kind: 'Deposited', poolId: POOL.replaceAll('-', ''), account: SAV
 describe('a ledger of blocks that become final', () => {
   let chain: PaperChain;
   let written: Written;
-  const open = useLedgers();
+  const open = Written.use();
 
   async function begin(confirmations: Confirmations = 0, from = chain): Promise<Written> {
     const made = await open(from, confirmations);

@@ -1,15 +1,7 @@
 import { maxUint256 } from 'viem';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import { REPAIRING } from '../support/ledger';
-import {
-  GENESIS,
-  LOTTERY,
-  PaperChain,
-  SAVER,
-  TTL,
-  type Written,
-  useLedgers,
-} from '../support/chain/paper-chain';
+import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from '../support/chain/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const ANNOUNCED = 'bbbbbbbb-0000-7000-8000-000000000001';
@@ -23,7 +15,7 @@ const deposit = (amount: bigint, fields = {}) =>
   }) as const;
 const withdrawal = (amount: bigint) => ({ ...deposit(amount), kind: 'Withdrawn' }) as const;
 
-const open = useLedgers();
+const open = Written.use();
 
 describe('an event that cannot be applied', () => {
   let chain: PaperChain;

@@ -23,7 +23,7 @@ import {
 useKeepers();
 
 let proxy: RpcNode;
-beforeAll(async () => (proxy = await new RpcNode(t.anvil.url).start()));
+beforeAll(async () => (proxy = await RpcNode.start(t.anvil.url)));
 afterAll(() => proxy?.stop());
 beforeEach(async () => {
   proxy.faults = {};

@@ -1,5 +1,5 @@
 import { readRecords } from '#platform/operating/records';
-import { CONTRACTS, until, useApp } from '../support/app';
+import { CONTRACTS, asSetting, until, useApp } from '../support/app';
 import { emptyDatabase } from '../support/database';
 import { command } from '../support/processes/source';
 
@@ -9,9 +9,7 @@ describe('commands of operators', () => {
     command(entry, args, {
       DATABASE_URL: url,
       RPC_URL: 'http://127.0.0.1:9',
-      POOL_CONTRACTS: Object.entries(CONTRACTS)
-        .map((pair) => pair.join('='))
-        .join(),
+      POOL_CONTRACTS: asSetting(CONTRACTS),
       OPERATOR: 'Ada',
     });
 

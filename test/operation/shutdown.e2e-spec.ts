@@ -163,6 +163,17 @@ describe('draining', () => {
     expect(late.map(({ statuses }) => statuses)).toEqual([[200, 200], [200]]);
   });
 
+  it('ends streams of events without cutting their connections', async () => {
+    const user = await app.signIn();
+    const stream = await Connection.open(port);
+    stream.send('/events', user.token);
+    await until(() => stream.received.includes('\nretry: '));
+    const cut = jest.spyOn(app.nest.getHttpServer(), 'closeAllConnections');
+    await drain(app.nest, 0);
+    await until(() => stream.closed);
+    expect(cut).not.toHaveBeenCalled();
+  });
+
   it('cuts a request that never becomes complete', async () => {
     const stuck = await Connection.open(port);
     stuck.write(

@@ -28,6 +28,11 @@ export function jwt(claims: object, { header = {}, secret = JWT_SECRET, digest =
 export const METRICS_TOKEN = 'the token of the tests';
 /** Contract of each pool type: 0x11…, 0x22… */
 export const CONTRACTS = byPoolType((type) => `0x${`${POOL_TYPES.indexOf(type) + 1}`.repeat(40)}`);
+/** As POOL_CONTRACTS names them. */
+export const asSetting = (contracts: object): string =>
+  Object.entries(contracts)
+    .map((pair) => pair.join('='))
+    .join();
 
 export interface Request {
   method?: string;
@@ -93,9 +98,7 @@ export const settings = (
     JWT_SECRET,
     RATE_LIMIT_GENERAL: '1000000000',
     RATE_LIMIT_AUTH: '1000000000',
-    POOL_CONTRACTS: Object.entries(CONTRACTS)
-      .map((pair) => pair.join('='))
-      .join(','),
+    POOL_CONTRACTS: asSetting(CONTRACTS),
     ...overrides,
   }),
   limits,
@@ -228,8 +231,7 @@ export class TestApp {
 
   /** The value of a series as of now, 0 if there is none. */
   async metric(series: string): Promise<number> {
-    const line = (await this.metrics()).split('\n').find((each) => each.startsWith(`${series} `));
-    return Number(line?.slice(series.length + 1) ?? 0);
+    return metricIn(await this.metrics(), `${series} `);
   }
 
   /** A connection of its own, which ends with the test. */
@@ -242,9 +244,9 @@ export class TestApp {
   /** Another process on the same database, which ends with the test. */
   async replica(
     overrides?: NodeJS.ProcessEnv,
-    { override, logger = pino({ level: 'silent' }), ...options }: TestOptions = {},
+    { override, limits, logger = pino({ level: 'silent' }), ...options }: TestOptions = {},
   ): Promise<NestFastifyApplication> {
-    const environment = settings(this.database.url, overrides);
+    const environment = settings(this.database.url, overrides, limits);
     const nest = await createApp(environment, logger, { ...options, ...creating(override) });
     this.replicas.push(nest);
     return nest;
@@ -313,6 +315,12 @@ function withoutMessage(this: unknown, _: string, value: any): unknown {
   const { message, ...rest } = value as { message: unknown; error: unknown };
   if (message !== rest.error) throw new Error(`message ${String(message)} is not ${String(rest.error)}`);
   return rest;
+}
+
+/** The value of the first series of these metrics that begins like this, 0 if there is none. */
+export function metricIn(metrics: string, begins: string): number {
+  const line = metrics.split('\n').find((each) => each.startsWith(begins));
+  return Number(line?.split(' ').at(-1) ?? 0);
 }
 
 /** The minimum deposit. */

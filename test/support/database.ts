@@ -61,14 +61,14 @@ function urlOf(database: string): string {
 /** The name of the database of `url`, for a statement. */
 const nameOf = (url: string): string => escapeIdentifier(new URL(url).pathname.slice(1));
 
-/** Runs with a connection of its own. */
-export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
+/** Does the work with a connection of its own. */
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectTo(url);
-  return client
-    .query<Row>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
+  return work(client).finally(() => client.end());
 }
+
+export const query = <Row extends QueryResultRow>(url: string, text: string, values?: unknown[]) =>
+  withClient(url, async (client) => (await client.query<Row>(text, values)).rows);
 
 /** All test files of a process have the same global object. */
 const kept = globalThis as { maintenance?: Promise<Client> };
@@ -76,10 +76,9 @@ const kept = globalThis as { maintenance?: Promise<Client> };
 /** The connection of this process to the server's maintenance database. It does not keep the process alive. */
 function maintenance(): Promise<Client> {
   const connect = async (): Promise<Client> => {
-    const client = new Client({ connectionString: urlOf('postgres') });
+    const client = await connectTo(urlOf('postgres'));
     // The server may stop before this process does.
     client.on('error', () => (kept.maintenance = undefined));
-    await client.connect();
     (client.connection.stream as Socket).unref();
     return client;
   };
@@ -145,10 +144,8 @@ async function makeTemplate(client: Client, name: string): Promise<void> {
 }
 
 /** Makes the accounts on a server of a test's own. */
-export async function giveAccounts(url: string): Promise<void> {
-  const client = await connectTo(url);
-  await makeRoles(client, PASSWORD).finally(() => client.end());
-}
+export const giveAccounts = (url: string): Promise<void> =>
+  withClient(url, (client) => makeRoles(client, PASSWORD));
 
 /** The database of `url`, for the account of that role. The accounts are there once `freshDatabase` was called. */
 export const urlAs = (url: string, role: Role): string => urlFor(url, role, PASSWORD);

@@ -2,7 +2,7 @@ import { encodeErrorResult, parseAbi } from 'viem';
 import { Refusals } from '#extensions/payments/refusals';
 import { NATIVE_COIN } from '#ledger/adapters/pool-contract';
 import { type SignedIn, TestApp } from '../support/app';
-import { FakeNode } from '../support/chain/fake-node';
+import { FakeNode } from '../support/network/fake-node';
 import { addPosition } from '../support/ledger';
 
 const errors = parseAbi(['error EnforcedPause()', 'error Full(uint256 left)']);

@@ -11,11 +11,10 @@ import {
   PaperChain,
   SAVER,
   type Sketch,
-  type Written,
+  Written,
   compact,
   paperId,
   randomEvents,
-  useLedgers,
 } from '../../support/chain/paper-chain';
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -78,7 +77,7 @@ class Apart {
 }
 
 describe('contracts that are read apart', () => {
-  const open = useLedgers();
+  const open = Written.use();
 
   async function start(chain: PaperChain, confirmations = 0): Promise<Written> {
     const written = await open(chain, confirmations);

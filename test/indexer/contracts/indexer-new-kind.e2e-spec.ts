@@ -1,14 +1,6 @@
 import type { Kind } from '#ledger/adapters/happening';
 import { NOTHING } from '#indexer/reading/decode';
-import {
-  GENESIS,
-  LOTTERY,
-  PaperChain,
-  SAVER,
-  type Sketch,
-  type Written,
-  useLedgers,
-} from '../../support/chain/paper-chain';
+import { GENESIS, LOTTERY, PaperChain, SAVER, type Sketch, Written } from '../../support/chain/paper-chain';
 import { verify } from '../../support/verify/verify-scene';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -49,7 +41,7 @@ function chainOf(isNewer: boolean): PaperChain {
   return chain;
 }
 
-const open = useLedgers();
+const open = Written.use();
 async function begin(chain: PaperChain, confirmations = 0): Promise<Written> {
   const written = await open(chain, confirmations);
   await written.addPool(POOL);

@@ -215,7 +215,7 @@ describe('a contract that is one pool', () => {
 
   it('has no price that its endpoints disagree on', async () => {
     await bench.leave();
-    const liar = await new RpcNode(bench.anvil.url).start();
+    const liar = await RpcNode.start(bench.anvil.url);
     const hexOf = (price: bigint): string => price.toString(16).padStart(64, '0');
     const args = [PRICED_SHARES];
     const price = (await bench.owner.readContract({

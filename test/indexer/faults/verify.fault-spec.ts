@@ -126,7 +126,7 @@ describe('verification beside an indexer', () => {
 
   it('ends at SIGTERM, and says that it is not complete', async () => {
     // Of its own, since the indexer asks too.
-    const proxy = await new RpcNode(bench.anvil.url).start();
+    const proxy = await RpcNode.start(bench.anvil.url);
     proxy.faults = { http: () => 'hang' };
     const run = bench.indexer({ RPC_URL: proxy.url }, ['--json'], ENTRY);
     try {

@@ -14,10 +14,9 @@ import {
   OTHER,
   PaperChain,
   SAVER,
-  type Written,
+  Written,
   compact,
   randomEvents,
-  useLedgers,
 } from '../../support/chain/paper-chain';
 import { verify } from '../../support/verify/verify-scene';
 
@@ -34,7 +33,7 @@ function extend(chain: PaperChain, random: (n: number) => number, blocks: number
   for (let i = 0; i < blocks; i += 1) chain.add(randomEvents(random, events), 1 + random(5000));
 }
 
-const empty = useLedgers();
+const empty = Written.use();
 async function open(chain: PaperChain): Promise<Written> {
   const written = await empty(chain);
   await written.sql(

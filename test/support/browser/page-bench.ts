@@ -17,7 +17,7 @@ import {
   read,
   seedDraws,
 } from '#dev/deploy';
-import { TestApp, indexerSettings, until } from '../app';
+import { TestApp, asSetting, indexerSettings, until } from '../app';
 import { verifyChain } from '../verify/verify-scene';
 import type { TestWallet } from './test-wallet';
 import { newWallet } from '../wallet';
@@ -47,10 +47,12 @@ export class PageBench {
     await seedDraws(this.anvil.url, this.deployment);
     this.keeper = await connect(this.anvil.url);
     await this.mint(devKey().address, parseEther('1000'));
-    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
     const { named = [], modules = [] } = (await others?.()) ?? {};
     this.modules = modules;
-    this.chain = { RPC_URL: this.anvil.url, POOL_CONTRACTS: contracts.concat(named).join(',') };
+    this.chain = {
+      RPC_URL: this.anvil.url,
+      POOL_CONTRACTS: [asSetting(this.deployment.contracts)].concat(named).join(),
+    };
     await this.app.start({ ...this.chain, NODE_ENV: 'development', ...overrides });
     await this.app.listen();
     await this.startIndexer();

@@ -3,6 +3,7 @@ import { type Address, type Hash, type Hex, hexToString, parseEther } from 'viem
 import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
 import { TEN, TestApp } from '../app';
 import { ChainBench } from '../chain/chain-bench';
+import { minedByHand } from '../chain/contracts';
 
 interface Asked {
   method: string;
@@ -139,14 +140,8 @@ export class PayingBench extends ChainBench {
   }
 
   /** Blocks come only by `mine` while the work lasts. */
-  async held<T>(work: () => Promise<T>): Promise<T> {
-    await this.rpc('evm_setAutomine', false);
-    try {
-      return await work();
-    } finally {
-      await this.rpc('evm_setAutomine', true);
-      await this.mine(1);
-    }
+  held<T>(work: () => Promise<T>): Promise<T> {
+    return minedByHand(this.owner, work).finally(() => this.mine(1));
   }
 }
 

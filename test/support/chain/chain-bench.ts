@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { Client, type QueryResultRow } from 'pg';
+import type { Client, QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, parseEther } from 'viem';
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { bytes16 } from '#values/bytes16';
+import type { PoolType } from '#values/types';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
@@ -26,7 +27,7 @@ import {
   read,
 } from '#dev/deploy';
 import { type SignedIn, TestApp, indexerSettings } from '../app';
-import { type TestDatabase, freshDatabase, urlAs } from '../database';
+import { type TestDatabase, connectTo, freshDatabase, urlAs } from '../database';
 import { Child } from '../processes/processes';
 import { verifyChain } from '../verify/verify-scene';
 import type { Wallet } from '../wallet';
@@ -120,7 +121,7 @@ export class ChainBench {
     for (const client of [this.owner, this.saver, this.other])
       for (const contract of [this.deployment.contracts.cooperative, this.deployment.contracts.lottery])
         await fund(client, this.deployment.token, contract, parseEther('1000000'));
-    while (this.proxies.length < this.endpoints) this.proxies.push(await new RpcNode(this.anvil.url).start());
+    while (this.proxies.length < this.endpoints) this.proxies.push(await RpcNode.start(this.anvil.url));
     await this.useDatabase(database ?? (await freshDatabase()));
     return this;
   }
@@ -128,9 +129,8 @@ export class ChainBench {
   async useDatabase(database: TestDatabase): Promise<void> {
     await this.db?.end();
     this.database = database;
-    this.db = new Client({ connectionString: database.url });
+    this.db = await connectTo(database.url);
     this.db.on('error', () => undefined);
-    await this.db.connect();
     await this.sql(`INSERT INTO users VALUES (gen_random_uuid(), $1, now())`, [this.address]);
     for (const id of this.pools) await this.insertPool(id);
     while (this.pools.length < 3) await this.addPool();
@@ -162,22 +162,27 @@ export class ChainBench {
     return id;
   }
 
-  private async insertPool(id: string): Promise<void> {
+  async insertPool(
+    id: string,
+    contract = this.deployment.contracts.cooperative,
+    type: PoolType = 'cooperative',
+    owner = this.address,
+  ): Promise<void> {
     await this.sql(
       `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-       SELECT $1, 'cooperative', id, $2, now(), now() FROM users WHERE address = $3`,
-      [id, this.deployment.contracts.cooperative, this.address],
+       SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
+      [id, type, contract, owner],
     );
-    await this.sql(`INSERT INTO pool_members VALUES ($1, $2, 'OWNER', 'cooperative')`, [id, this.address]);
+    await this.sql(`INSERT INTO pool_members VALUES ($1, $2, 'OWNER', $3)`, [id, owner, type]);
   }
 
   /** A deposit as the API announces it. @returns its id, the reference for the chain */
-  async pending(pool: string, amount: bigint, age = 0): Promise<string> {
+  async pending(pool: string, amount: bigint, age = 0, account = this.address): Promise<string> {
     const id = newId({ msecs: Date.now() - age * 1000 });
     await this.sql(
       `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
        VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now() - make_interval(secs => $5))`,
-      [id, pool, this.address, amount.toString(), age],
+      [id, pool, account, amount.toString(), age],
     );
     return id;
   }

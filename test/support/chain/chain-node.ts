@@ -7,7 +7,7 @@ import { YieldModel } from '#verify/checks/yield-model';
 import { type CircleEvent, CircleModel } from '#verify/checks/circle-model';
 import { encoded } from './adapters';
 import type { PaperBlock, PaperChain } from './paper-chain';
-import { type Answers, Refused } from './rpc-node';
+import { type Answers, Refused, hex } from './rpc-node';
 
 const viewsAbi = parseAbi([
   'function totalOf(bytes16 poolId) view returns (uint256)',
@@ -19,7 +19,6 @@ const viewsAbi = parseAbi([
 ]);
 const VIEWS = new Set<string>(viewsAbi.map(toFunctionSelector));
 const word = (value: bigint | number): string => `0x${BigInt(value).toString(16).padStart(64, '0')}`;
-const hex = (value: number): string => `0x${value.toString(16)}`;
 /** Of every contract, and what the token says of itself. */
 const TOKEN_FACTS: Record<string, string> = {
   [toFunctionSelector('function token()')]: `0x${'70'.repeat(20).padStart(64, '0')}`,

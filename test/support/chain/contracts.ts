@@ -23,6 +23,12 @@ export const PRICE = parseEther('2');
 export const HOUR = 3600n;
 const PIECE = 500;
 
+/** The node mines only where it is asked to while the work lasts. */
+export async function minedByHand<T>(client: DevClient, work: () => Promise<T>): Promise<T> {
+  await anvilRpc(client, 'evm_setAutomine', false);
+  return work().finally(() => anvilRpc(client, 'evm_setAutomine', true));
+}
+
 /** A chain of its own with a LotteryPool, its owner and two accounts that have tokens. */
 export class ContractBench {
   pool: Address = '0x';
@@ -94,8 +100,7 @@ export class ContractBench {
 
   /** Mines the calls in one block, in this order, and so at the same second. @returns whether each went through */
   async inOneBlock(...calls: [client: DevClient, name: string, ...args: unknown[]][]): Promise<boolean[]> {
-    await anvilRpc(this.owner, 'evm_setAutomine', false);
-    try {
+    return minedByHand(this.owner, async () => {
       const hashes: Hash[] = [];
       const nonces = new Map<DevClient, number>();
       for (const [client, functionName, ...args] of calls) {
@@ -114,9 +119,7 @@ export class ContractBench {
       const places = receipts.map(({ blockNumber, transactionIndex }) => [blockNumber, transactionIndex]);
       expect(places).toEqual(receipts.map((_, index) => [receipts[0].blockNumber, index]));
       return receipts.map(({ status }) => status === 'success');
-    } finally {
-      await anvilRpc(this.owner, 'evm_setAutomine', true);
-    }
+    });
   }
 
   async passTime(seconds: bigint): Promise<void> {

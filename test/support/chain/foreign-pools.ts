@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import type { Abi, Address } from 'viem';
 import { type DevClient, receiptOf } from '#dev/deploy';
@@ -38,17 +37,7 @@ export async function addPool(
     deposit,
   }: { id?: string; type: PoolType; contract: Address; deposit?: bigint },
 ): Promise<string> {
-  await bench.sql(
-    `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-     SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
-    [id, type, contract, addressOf(owner)],
-  );
-  await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [id, addressOf(owner), 'OWNER', type]);
-  if (deposit !== undefined)
-    await bench.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now())`,
-      [randomUUID(), id, addressOf(owner), deposit],
-    );
+  await bench.insertPool(id, contract, type, addressOf(owner));
+  if (deposit !== undefined) await bench.pending(id, deposit, 0, addressOf(owner));
   return id;
 }

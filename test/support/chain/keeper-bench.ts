@@ -7,8 +7,8 @@ import { type KeeperState, KeeperTelemetry } from '#keeper/telemetry';
 import { KeeperSettings } from '#settings/keeper.settings';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { compile } from '../../../scripts/compile-contracts';
-import { until } from '../app';
-import { ContractBench, HOUR } from './contracts';
+import { until, metricIn } from '../app';
+import { ContractBench, HOUR, minedByHand } from './contracts';
 
 /** Of the file that calls `useKeepers`. */
 export let t: ContractBench;
@@ -56,10 +56,7 @@ export function keeper(settings: Partial<KeeperSettings> = {}): TestKeeper {
   const POOL_CONTRACTS = new PoolContracts([['lottery', [t.pool]]]);
   const given = { RPC_URL: t.anvil.url, KEEPER_KEY: key, POOL_CONTRACTS, ...settings };
   const service = new Keeper(Object.assign(new KeeperSettings(), given), telemetry);
-  const count = async (line: string): Promise<number> => {
-    const found = (await telemetry.registry.metrics()).split('\n').find((each) => each.startsWith(line));
-    return Number(found?.split(' ').at(-1) ?? 0);
-  };
+  const count = async (line: string): Promise<number> => metricIn(await telemetry.registry.metrics(), line);
   const round = async (): Promise<KeeperState> => {
     const state = await service.round();
     if (isMining) await until(async () => (await waiting()) === 0);
@@ -107,12 +104,6 @@ export function later(ms: number): void {
 
 /** Transactions wait until a block is mined by hand. */
 export async function withoutMining(act: () => Promise<void>): Promise<void> {
-  await anvilRpc(t.owner, 'evm_setAutomine', false);
   isMining = false;
-  try {
-    await act();
-  } finally {
-    isMining = true;
-    await anvilRpc(t.owner, 'evm_setAutomine', true);
-  }
+  await minedByHand(t.owner, act).finally(() => (isMining = true));
 }

@@ -1,4 +1,4 @@
-import type { Faults, Log } from './rpc-node';
+import { type Faults, type Log, hex } from './rpc-node';
 
 interface RawBlock {
   number: string;
@@ -18,7 +18,6 @@ const blocks =
     const block = result as RawBlock;
     return { ...block, ...change(block, Number(block.number), tag) };
   };
-const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** Ways in which an endpoint can lie so that its own answers fit one another. */
 export const liars = {

@@ -142,6 +142,19 @@ export class Written {
   operatorUrl: string;
   private own?: TestDatabase;
 
+  /** @returns a function that starts one, which ends with the test */
+  static use(): (...given: Parameters<Written['start']>) => Promise<Written> {
+    const open: Written[] = [];
+    afterEach(async () => {
+      for (const each of open.splice(0)) await each.stop();
+    });
+    return (...given) => {
+      const written = new Written();
+      open.push(written);
+      return written.start(...given);
+    };
+  }
+
   async start(chain: PaperChain, confirmations: Confirmations = 0, database?: TestDatabase): Promise<this> {
     if (!database) this.own = database = await freshDatabase();
     this.databaseUrl = database.url;
@@ -267,17 +280,4 @@ export class Written {
     for (const [name, text] of Object.entries(tables)) rows[name] = await this.sql(text);
     return rows;
   }
-}
-
-/** Opens databases that a chain is written to, which end with the test. */
-export function useLedgers(): (...given: Parameters<Written['start']>) => Promise<Written> {
-  const open: Written[] = [];
-  afterEach(async () => {
-    for (const each of open.splice(0)) await each.stop();
-  });
-  return async (...given) => {
-    const written = await new Written().start(...given);
-    open.push(written);
-    return written;
-  };
 }

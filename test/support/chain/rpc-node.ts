@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { FakeNode } from './fake-node';
+import { FakeNode } from '../network/fake-node';
 
 export interface Call {
   id: number;
@@ -56,7 +56,7 @@ export interface Faults {
   refuse?: (method: string, params: any[]) => boolean;
 }
 
-const hex = (value: number): string => `0x${value.toString(16)}`;
+export const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** A node at this address as the indexer knows it. */
 export const endpointOf = (url: string): WatchedEndpoint =>
@@ -84,9 +84,7 @@ export class RpcNode {
   }
 
   async start(): Promise<this> {
-    this.server = await FakeNode.start(
-      (request, response, body) => void this.handle(request, response, body),
-    );
+    this.server = await FakeNode.start((...request) => void this.handle(...request));
     return this;
   }
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { FakeNode } from '../network/fake-node';
 
 export interface Received {
   url: string;
@@ -21,39 +21,37 @@ export class Receiver {
     const { challenge } = JSON.parse(body) as { challenge: string };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ challenge }));
   };
-  /** Requests that are not answered yet, and the most of them at once. */
-  private unanswered = 0;
-  mostUnanswered = 0;
   /** Requests whose client gave up before they were answered. */
   lost = 0;
-  private readonly server: Server = createServer((request, response) => {
-    this.mostUnanswered = Math.max(this.mostUnanswered, ++this.unanswered);
-    response.on('close', () => {
-      this.unanswered--;
-      if (!response.writableEnded) this.lost++;
-    });
-    let body = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
-    request.on('end', () => {
-      const each = { url: request.url!, headers: request.headers, body };
-      const isChallenge = body.includes('"topic":"challenge"');
-      (isChallenge ? this.challenges : this.received).push(each);
-      if (isChallenge) this.answerChallenge(response, each);
-      else this.answer(response, each);
-    });
-  });
-  /** Connections, also those without a request. */
-  connections = 0;
+  private server: FakeNode;
 
   /** At every address of this machine, 127.1.2.3 too. */
   async start(): Promise<this> {
-    this.server.on('connection', () => this.connections++);
-    await new Promise<void>((resolve) => this.server.listen(0, '0.0.0.0', resolve));
+    this.server = await FakeNode.start((...given) => this.take(...given), '0.0.0.0');
     return this;
   }
 
+  private take({ url, headers }: IncomingMessage, response: ServerResponse, body: string): void {
+    response.on('close', () => (this.lost += Number(!response.writableEnded)));
+    const each = { url: url!, headers, body };
+    const isChallenge = body.includes('"topic":"challenge"');
+    (isChallenge ? this.challenges : this.received).push(each);
+    if (isChallenge) this.answerChallenge(response, each);
+    else this.answer(response, each);
+  }
+
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return this.server.port;
+  }
+
+  /** The most requests at once that were not answered yet. */
+  get mostUnanswered(): number {
+    return this.server.mostOpen;
+  }
+
+  /** Also those without a request. */
+  get connections(): number {
+    return this.server.connections;
   }
 
   get url(): string {
@@ -84,9 +82,8 @@ export class Receiver {
     };
   }
 
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+  stop(): Promise<void> {
+    return this.server.stop();
   }
 }
 

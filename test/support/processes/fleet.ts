@@ -1,9 +1,9 @@
-import { type Client, type QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/ports';
-import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from '../app';
-import { type TestDatabase, freshDatabase, urlAs, connectTo } from '../database';
+import { CONTRACTS, JWT_SECRET, METRICS_TOKEN, asSetting } from '../app';
+import { type TestDatabase, freshDatabase, query, urlAs, withClient } from '../database';
 import { Replica, Service, eventually } from './processes';
 
 export interface FleetOptions {
@@ -63,9 +63,7 @@ export class Fleet {
       CHAIN_ID: '1',
       RATE_LIMIT_GENERAL: '1000000000',
       RATE_LIMIT_AUTH: '1000000000',
-      POOL_CONTRACTS: Object.entries(contracts)
-        .map((pair) => pair.join('='))
-        .join(','),
+      POOL_CONTRACTS: asSetting(contracts),
       ...(chain && { RPC_URL: chain.url, INDEXER_PORT: '0' }),
       ...settings,
     };
@@ -107,11 +105,8 @@ export class Fleet {
     await this.database.drop();
   }
 
-  async sql<Row extends QueryResultRow = QueryResultRow>(
-    text: string,
-    values: unknown[] = [],
-  ): Promise<Row[]> {
-    return withClient(this.database.url, async (client) => (await client.query<Row>(text, values)).rows);
+  sql<Row extends QueryResultRow = QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
+    return query(this.database.url, text, values);
   }
 
   /** Waits until a new block of the chain is in the database: an indexer leads. */
@@ -133,14 +128,6 @@ export class Fleet {
     });
   }
 
-  /** The number of the replicas' statements that wait for a lock. */
-  async waiting(): Promise<number> {
-    const [{ count }] = await this.sql<{ count: number }>(`
-      SELECT count(*)::int AS count FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'api' AND wait_event_type = 'Lock'`);
-    return count;
-  }
-
   /** The number of the replicas' connections to the server. */
   async connections(): Promise<number> {
     const [{ count }] = await this.sql<{ count: number }>(`
@@ -148,11 +135,6 @@ export class Fleet {
       WHERE datname = current_database() AND application_name = 'api'`);
     return count;
   }
-}
-
-export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connectTo(url);
-  return work(client).finally(() => client.end());
 }
 
 /** Prints one line about the observed effect of a fault. */

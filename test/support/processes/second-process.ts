@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Database } from '#platform/database/database';
 import type { Statement } from '#platform/postgres/statement';
 import type { OutboxCursor } from '#ledger/outbox/ledger-event';
-import { createApp } from '#api/app.setup';
-import { type SignedIn, type TestApp, settings, until } from '../app';
+import { type SignedIn, type TestApp, until } from '../app';
 import { EventReader, holdSweeps, holdTerms } from '../events/event-source';
 import { readable } from '../events/outbox';
 
@@ -33,14 +32,13 @@ export class SecondProcess {
   private async start(): Promise<void> {
     holdSweeps();
     holdTerms();
-    this.nest = await createApp(settings(this.app.database.url));
+    this.nest = await this.app.replica();
     await this.nest.listen(0, '127.0.0.1');
   }
 
   private async stop(): Promise<void> {
     jest.restoreAllMocks();
     for (const reader of this.open.splice(0)) reader.close();
-    await this.nest.close();
     this.calls.length = 0;
   }
 
@@ -63,13 +61,8 @@ export class SecondProcess {
     return reader.lastEventId;
   }
 
-  /** Writes down what is read from now on. */
-  record(): void {
-    this.hold();
-  }
-
-  /** Writes down what is read from now on, and lets statements of a name wait. @returns what lets them go on */
-  hold(name?: string): () => void {
+  /** Writes down what is read from now on, and lets statements of the name wait. @returns what lets them continue */
+  record(name?: string): () => void {
     let go: () => void = () => undefined;
     let held: Promise<void> | undefined = new Promise((resolve) => (go = resolve));
     const database = this.nest.get(Database);

@@ -1,6 +1,6 @@
 import { SavingsClient, type Start, type TabTools, memoryTokens } from '@pooled-savings/client';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { FakeNode } from '../chain/fake-node';
+import { FakeNode } from '../network/fake-node';
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 /** A token as the service gives it, as far as a client can read it. */

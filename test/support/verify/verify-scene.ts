@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { v7 as newId } from 'uuid';
 import { endpointsOf } from '#indexer/verification';
 import type { AskedChain } from '#verify/contract/holdings';
@@ -9,6 +9,7 @@ import { type Options, verify as compare } from '#verify/verify';
 import { CircleSketch } from '../circles/circle-sketch';
 import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../chain/paper-chain';
 import { until } from '../app';
+import { connectTo } from '../database';
 import { paperNode } from '../chain/chain-node';
 
 /** Their rows follow from others, or are made again, so a repair may write them in another way. */
@@ -55,10 +56,8 @@ export class VerifyScene {
     const { chain, pool, other } = this;
     const [paid, open] = [0, 1].map(() => newId({ msecs: GENESIS * 1000 }));
     this.written = await new Written().start(chain);
-    [this.client, this.comparing] = [1, 2].map(
-      () => new Client({ connectionString: this.written.databaseUrl }),
-    );
-    await Promise.all([this.client.connect(), this.comparing.connect()]);
+    this.client = await connectTo(this.written.databaseUrl);
+    this.comparing = await connectTo(this.written.databaseUrl);
     await this.sql(
       `CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'`,
     );

@@ -5,13 +5,17 @@ import type { AddressInfo } from 'node:net';
 /** An HTTP server of a test, which counts what it is asked: a chain node that misbehaves, or one that nobody may ask. */
 export class FakeNode {
   readonly requests: IncomingMessage[] = [];
-  /** Answers under way. */
+  /** Answers under way, and the most of them at once. */
   open = 0;
+  mostOpen = 0;
+  /** Also those without a request. */
+  connections = 0;
   private server: Server;
 
   /** @param answer gets the request with its body; without it the node says nothing at all */
   static async start(
     answer: (request: IncomingMessage, response: ServerResponse, body: string) => void = () => undefined,
+    host = '127.0.0.1',
   ): Promise<FakeNode> {
     const node = new FakeNode();
     // A client that sends on a connection just as it is closed would fail, so none is.
@@ -19,14 +23,15 @@ export class FakeNode {
       { keepAliveTimeout: 0 },
       (request: IncomingMessage, response: ServerResponse) => {
         node.requests.push(request);
-        node.open++;
+        node.mostOpen = Math.max(node.mostOpen, ++node.open);
         response.on('close', () => node.open--);
         let body = '';
         request.setEncoding('utf8').on('data', (text: string) => (body += text));
         request.on('end', () => answer(request, response, body));
       },
     );
-    await once(node.server.listen(0, '127.0.0.1'), 'listening');
+    node.server.on('connection', () => node.connections++);
+    await once(node.server.listen(0, host), 'listening');
     return node;
   }
 

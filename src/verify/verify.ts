@@ -27,8 +27,7 @@ export async function verify(
     const client = await connect(databaseUrl, repair, STATEMENT_TIMEOUT_MS);
     try {
       if (repair) await lockRepair(client);
-      const look = new Look(client, findings, { repair, signal, chain: endpoints });
-      await compareAll(look, tell);
+      await compareAll(new Look(client, findings, { repair, signal, chain: endpoints }), tell);
     } finally {
       await client.end().catch(() => undefined);
     }

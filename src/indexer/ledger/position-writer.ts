@@ -26,7 +26,7 @@ export interface Reach {
  * Undoes the effect of all blocks after `effective`, while their events are still stored. Uses the journal as far as it
  * reaches.
  * @param contract whose events alone are undone; null: all
- * @returns pools that now have no positions; rebuild them from their events after the undone events are removed
+ * @returns pools of which the journal lacks rows; rebuild them after the undone events are removed
  */
 export async function undoPositions(
   client: Client,
@@ -35,9 +35,7 @@ export async function undoPositions(
 ): Promise<string[]> {
   const { rows } = await client.query<{ pool: string }>(sql.RESTORE_FORMER, [effective, contract]);
   await client.query(sql.FORGET_FORMER, [effective, contract]);
-  const unknown = rows.map(({ pool }) => pool);
-  if (unknown.length > 0) for (const statement of sql.CLEAR_POOLS) await client.query(statement, [unknown]);
-  return unknown;
+  return rows.map(({ pool }) => pool);
 }
 
 /** Number of pools whose events are replayed together. */
@@ -82,10 +80,11 @@ export async function applyToPositions(
   return replay(client, complete, journalAbove);
 }
 
-/** Rebuilds the positions of pools that have no rows from their events. */
+/** Rebuilds the positions of pools from their events. */
 export async function rebuildPositions(client: Client, pools: string[]): Promise<void> {
   for (let i = 0; i < pools.length; i += REBUILT_AT_ONCE) {
-    await client.query(sql.OPEN_EVENTS, [pools.slice(i, i + REBUILT_AT_ONCE)]);
+    const some = [pools.slice(i, i + REBUILT_AT_ONCE)];
+    for (const statement of [...sql.CLEAR_POOLS, sql.OPEN_EVENTS]) await client.query(statement, some);
     for (;;) {
       const { rows } = await client.query<PositionEvent>(sql.NEXT_EVENTS);
       if (rows.length === 0) break;

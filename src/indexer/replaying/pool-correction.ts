@@ -4,7 +4,6 @@ import type { Decision, Rules } from '#indexer/ledger/decide';
 import { rebuildDraws } from '#indexer/ledger/draws';
 import { updateKept } from '#indexer/ledger/event-applier';
 import { rebuildPositions } from '#indexer/ledger/position-writer';
-import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
 import { Tally, refusal } from '#indexer/ledger/set-aside';
 import { repairing } from '#verify/checks/connection';
 import { LOCK_CURSOR, LOCK_POOLS, type Look } from '#verify/checks/look';
@@ -105,7 +104,6 @@ export class PoolCorrection {
     const ledger = pools.filter(({ id, ledger: wrong }) => wrong || decided.has(id)).map(({ id }) => id);
     if (ledger.length > 0) for (const statement of CORRECT_ROWS) await client.query(statement, [ledger]);
     const changed = ids.filter((id) => decided.has(id));
-    if (changed.length > 0) for (const statement of CLEAR_POOLS) await client.query(statement, [changed]);
     await rebuildPositions(client, changed);
     const others = group.filter((each) => !isPool(each) && decided.has(each.id));
     await rebuildDraws(client, others.map(drawOf).filter(isDraw));

@@ -85,10 +85,7 @@ export class Replay {
     if (events === undefined) return { events: 0, corrected: {}, refused: [], adapted: [] };
     await Promise.all(REPAIRED.map((names, i) => this.repair(looks[i], names)));
     const left = looks.flatMap(({ findings }) => leftIn(findings.report()));
-    const repaired = Object.assign({}, ...looks.map(({ findings }) => findings.repaired)) as Record<
-      string,
-      number
-    >;
+    const repaired = Object.fromEntries(looks.flatMap(({ findings }) => Object.entries(findings.repaired)));
     const { rows: adapted } = await writer.query<ReplayReport['adapted'][number]>(ADAPTED);
     return {
       adapted,

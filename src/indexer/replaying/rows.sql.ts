@@ -1,5 +1,5 @@
 import { typeOf } from '#indexer/reading/money';
-import { OWNERS, POOLS } from '#verify/checks/derived.sql';
+import { OWNERS, POOLS, countEmpty } from '#verify/checks/derived.sql';
 
 /** The statements that hold the ledger's rows against the events, and that correct them. $1 are ids of pools. */
 
@@ -33,17 +33,17 @@ export const WRONG_ROWS = `
     WHERE NOT ${SAME_ACCRUAL}
   ) wrong WHERE wrong.pool_id IS NOT NULL GROUP BY wrong.pool_id ORDER BY wrong.pool_id`;
 
-const OF_POOLS = 'e.pool_id = ANY($1::uuid[])';
-const REPLAYED_MOVES = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${MOVES}) e`;
-const REPLAYED_ACCRUALS = `(SELECT * FROM chain_events e WHERE ${OF_POOLS} AND ${ACCRUES}) e`;
+const REPLAYED_MOVES = `(SELECT * FROM chain_events e WHERE e.pool_id = ANY($1::uuid[]) AND ${MOVES}) e`;
+const REPLAYED_ACCRUALS = `(SELECT * FROM chain_events e WHERE e.pool_id = ANY($1::uuid[]) AND ${ACCRUES}) e`;
 
 /**
  * Makes the rows of the pools from their events, in this order. What a row that goes has added to sums is taken from those
  * of its pool's owner. No sum of a pool may fall below zero on the way, so its sums are raised first, and counted at the
- * end. What a corrected payment has cost is read from its receipt again.
+ * end. Until then the pool is active. What a corrected payment has cost is read from its receipt again.
  */
 export const CORRECT_ROWS = [
   OWNERS.repair!,
+  countEmpty('+'),
   `UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
    WHERE id = ANY($1::uuid[])`,
   `WITH gone AS MATERIALIZED (
@@ -74,4 +74,5 @@ export const CORRECT_ROWS = [
    SELECT e.pool_id, e.block_number, e.log_index, e.amount, e.apr_bps, e.block_time FROM ${REPLAYED_ACCRUALS}
    WHERE NOT EXISTS (SELECT FROM yield_accruals y WHERE ${ACCRUAL_OF})`,
   POOLS.repair!,
+  countEmpty('-'),
 ];

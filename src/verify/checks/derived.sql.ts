@@ -66,6 +66,12 @@ export const POOLS = following({
   lock: 'pools',
   by: 1,
 });
+/** Adds the pools without a balance to their owners' active pools, or subtracts them. Parameter: pool ids. */
+export const countEmpty = (sign: '+' | '-'): string => `
+  INSERT INTO owner_totals AS t (owner_id, type, contract, writer, active)
+  SELECT owner_id, type, contract_address, writer(), ${sign} count(*) FROM pools
+  WHERE id = ANY($1::uuid[]) AND balance = 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = t.active + excluded.active`;
 const ITS_POOL = {
   from: 'pools p JOIN users u ON u.id = p.owner_id',
   where: 'p.id = t.pool_id AND p.id = ANY($1::uuid[])',

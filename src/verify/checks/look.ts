@@ -32,8 +32,7 @@ export class Look {
     readonly findings: Findings,
     options: Partial<Options> = {},
   ) {
-    const { signal } = new AbortController();
-    this.mode = { repair: false, signal, ...options };
+    this.mode = { repair: false, signal: new AbortController().signal, ...options };
   }
 
   async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {

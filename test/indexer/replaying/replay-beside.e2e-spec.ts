@@ -47,11 +47,11 @@ async function open(chain: PaperChain): Promise<Written> {
 const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
   new Replay(written.operatorUrl, () => undefined, ...more).run();
 
-/** The first pool's outcomes and rows alone, as while a replay has not come further. */
-async function correct(written: Written): Promise<void> {
+/** The outcomes and rows of one pool alone, as while a replay has not come further. */
+async function correct(written: Written, id: string): Promise<void> {
   const client = await connect(written.operatorUrl, true, 60_000);
   const correction = new PoolCorrection(new Look(client, new Findings(1), { repair: true }));
-  await correction.add({ id: POOLS[0], events: 3, ledger: true });
+  await correction.add({ id, events: 3, ledger: true });
   await correction.end();
   await client.end();
 }
@@ -226,10 +226,32 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
       `SET session_replication_role = replica; UPDATE chain_events SET outcome = 'REFUSED', reason = 'other rule';
       DELETE FROM circles; DELETE FROM circle_members; DELETE FROM circle_rounds`,
     );
-    await correct(ours);
+    await correct(ours, POOLS[0]);
     chain.add([{ kind: 'Joined', ...circle, account: OTHER }]);
     await ours.apply(chain);
     expect(await ours.column('SELECT DISTINCT outcome FROM chain_events')).toEqual(['APPLIED']);
+  });
+
+  it('counts the active pools of owners together with the balances', async () => {
+    const [paid, emptied] = POOLS.map((id) => ({ poolId: compact(id), account: SAVER, amount: '5' }));
+    const chain = new PaperChain();
+    chain.add([
+      { kind: 'Deposited', ...paid },
+      { kind: 'Deposited', ...emptied },
+      { kind: 'Withdrawn', ...emptied },
+    ]);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await ours.sql(
+      `DELETE FROM transactions WHERE status = 'PENDING' OR pool_id = $1 OR type = 'WITHDRAWAL'`,
+      [POOLS[0]],
+    );
+    const active: number[] = [];
+    for (const pool of POOLS.slice(0, 2)) {
+      await correct(ours, pool);
+      active.push(...(await ours.column<number>('SELECT sum(active)::int FROM owner_totals')));
+    }
+    expect(active).toEqual([2, 1]);
   });
 
   it('makes the positions of a pool together with its events, as the next batch splits gains by them', async () => {
@@ -243,7 +265,7 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
       `SET session_replication_role = replica; DELETE FROM transactions WHERE status = 'CONFIRMED'; DELETE FROM positions;
       UPDATE chain_events SET outcome = 'UNKNOWN_POOL', reason = 'no such pool yet', transaction_id = NULL`,
     );
-    await correct(ours);
+    await correct(ours, POOLS[0]);
     chain.add([{ kind: 'Withdrawn', ...paid }]);
     await ours.apply(chain);
     expect(await ours.column('SELECT kind FROM chain_events ORDER BY block_number')).toEqual([

@@ -1,6 +1,9 @@
 import { type AbiFunction, type Hex, encodeFunctionResult, parseAbiItem } from 'viem';
-import { type Holding, questionsOf } from '#verify/contract/holdings';
-import { amountOf } from './chain';
+import type { Client } from 'pg';
+import { CallsUsedUp, type Holding, questionsOf } from '#verify/contract/holdings';
+import { OtherBlock, amountOf, differing } from './chain';
+import { Findings } from './findings';
+import { Look } from './look';
 
 const VAULT = `0x${'1a'.repeat(20)}`;
 const ACCOUNT = `0x${'1'.repeat(40)}`;
@@ -50,4 +53,16 @@ describe('what a view of an adapter answers', () => {
     expect(answered('of(address account)', `0x${word}07${word}01`)).toBe(silent);
     expect(answered('of(address account) returns (bool, uint256 value)', `0x${word}07`)).toBe(silent);
   });
+});
+
+it('reports the lack of calls, rather than a node that lagged before and has answered since', async () => {
+  const found = { kind: 'chain.seq', id: VAULT, found: '1', wanted: '2', subjects: [] };
+  const compare = jest
+    .fn()
+    .mockRejectedValueOnce(new OtherBlock('lagging'))
+    .mockResolvedValueOnce([found])
+    .mockRejectedValueOnce(new CallsUsedUp('used up'));
+  const client = { query: () => Promise.resolve({ rows: [{}] }) } as unknown as Client;
+  const look = new Look(client, new Findings(1));
+  await expect(differing(look, [VAULT], '', 1, compare)).rejects.toThrow(CallsUsedUp);
 });

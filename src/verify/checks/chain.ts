@@ -93,7 +93,7 @@ export async function differing<Row extends AtCursor>(
       const wrong = rows.length > 0 ? await compare(rows, sightings === 0) : [];
       sightings += 1;
       if (wrong.length === 0 || sightings === MIN_SIGHTINGS) return wrong;
-      [tries, some] = [1, unique(wrong.map(({ id }) => id))];
+      [tries, some, otherBlock] = [1, unique(wrong.map(({ id }) => id)), undefined];
     } catch (error) {
       // The reason for the tries says more than that they have used up the calls.
       if (error instanceof CallsUsedUp && otherBlock) throw otherBlock;

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
-import { createDatabase, startPostgres } from '#dev/postgres';
+import { createDatabase, startPostgres, withClient } from '#dev/postgres';
 import { serverCpuUs } from './cpu';
 import { HEAVY, type Size, fill } from './fill';
 
@@ -64,7 +64,7 @@ export class BenchDatabase {
     await this.drop(name);
     const url = await createDatabase(this.url, name);
     await migrate(url);
-    await using(url, work);
+    await withClient(url, work);
     return url;
   }
 
@@ -115,7 +115,7 @@ export class BenchDatabase {
 
 /** Removes the triggers that keep the totals. */
 export async function dropTriggers(url: string): Promise<void> {
-  await using(url, async (client) => {
+  await withClient(url, async (client) => {
     const { rows } = await client.query<{ text: string }>(
       `SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) AS text FROM pg_trigger WHERE NOT tgisinternal`,
     );
@@ -127,14 +127,14 @@ export async function dropTriggers(url: string): Promise<void> {
 export async function callers(url: string, count: number, skip = 0): Promise<Caller[]> {
   const chosen = `SELECT id, address FROM users WHERE (SELECT count(*) FROM pools WHERE owner_id = users.id LIMIT 11) = 10
     ORDER BY address LIMIT ${count} OFFSET ${skip}`;
-  return using(url, (client) => describe(client, chosen));
+  return withClient(url, (client) => describe(client, chosen));
 }
 
 /** The caller with that many pools of their own or, with role MEMBER, of others. */
 export async function heavyCaller(url: string, pools: number, role = 'OWNER'): Promise<Caller> {
   const chosen = `SELECT u.id, u.address FROM pool_members m JOIN users u USING (address) WHERE m.role = '${role}'
     GROUP BY 1, 2 HAVING count(*) = ${pools}`;
-  const [caller] = await using(url, (client) => describe(client, chosen));
+  const [caller] = await withClient(url, (client) => describe(client, chosen));
   return caller;
 }
 
@@ -147,16 +147,6 @@ async function describe(client: Client, chosen: string): Promise<Caller[]> {
         ORDER BY id LIMIT 8) AS hashes
     FROM (${chosen}) u`);
   return rows;
-}
-
-export async function using<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 async function migrate(url: string): Promise<void> {

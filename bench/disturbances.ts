@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { createSiweMessage } from 'viem/siwe';
 import { MAX_MESSAGE } from '#features/auth/auth.dto';
+import { withClient } from '#dev/postgres';
 import { announce, newPools } from './chain';
-import { callers, using } from './database';
+import { callers } from './database';
 import type { FloodOrders, FloodReport } from './flood-process';
 import type { NodeOrders } from './generated-node';
 import { Helper } from './helper';
@@ -51,7 +52,7 @@ const listeners: Disturbance = {
 /** Publishes an event that all may read, again and again. @returns what ends it, and tells how many it were */
 function publish(url: string): () => Promise<number> {
   const stopping = new AbortController();
-  const publishing = using(url, async (client) => {
+  const publishing = withClient(url, async (client) => {
     let count = 0;
     for (; !stopping.signal.aborted; count++) {
       await client.query(
@@ -106,14 +107,15 @@ const indexer: Disturbance = {
   env: {},
   async prepare({ databaseUrl }) {
     const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
-    await using(databaseUrl, async (client) => {
+    await withClient(databaseUrl, async (client) => {
       // The filled database has another chain.
       await client.query('DELETE FROM chain_cursor');
       await announce(client, CONTRACT, pools);
     });
     const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block];
     const [, { url: RPC_URL }] = await Helper.start<{ url: string }>('generated-node', orders, ELSEWHERE);
-    const block = (): Promise<number> => using(databaseUrl, async (client) => (await blockOf(client)) ?? 0);
+    const block = (): Promise<number> =>
+      withClient(databaseUrl, async (client) => (await blockOf(client)) ?? 0);
     return async () => {
       const before = await block();
       const process = await startIndexer(databaseUrl, {
@@ -128,7 +130,7 @@ const indexer: Disturbance = {
         const last = await block();
         const seconds = (performance.now() - begun) / 1000;
         await process.stop();
-        await using(databaseUrl, handedOn);
+        await withClient(databaseUrl, handedOn);
         if (last >= HEAD.block) throw new Error('the indexer has reached the end of its chain');
         return { eventsPerSecond: Math.round(((last - first) * HEAD.eventsPerBlock) / seconds) };
       };

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { using } from './database';
+import { withClient } from '#dev/postgres';
 
 const ENTRY = path.resolve(__dirname, '..', 'dist', 'src', 'indexer.js');
 /** Interval between reads of the cursor. */
@@ -57,7 +57,7 @@ export async function follow(
 ): Promise<number> {
   const { port, stop } = await startIndexer(url, settings);
   try {
-    return await using(url, async (client) => {
+    return await withClient(url, async (client) => {
       for (let begun: number | undefined; ; await sleep(LOOK_MS)) {
         const block = await blockOf(client);
         if (block === undefined) continue;

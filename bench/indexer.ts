@@ -16,8 +16,9 @@ import { EventWriter } from '#indexer/ledger/event-writer';
 import { Rpc } from '#indexer/reading/rpc';
 import type { BlockBatch } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
+import { withClient } from '#dev/postgres';
 import { BenchChain, announce, newPools } from './chain';
-import { BenchDatabase, using } from './database';
+import { BenchDatabase } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
 import { follow } from './indexer-process';
@@ -108,7 +109,7 @@ async function compare(
     indexer: async () => {
       const url = await database.copy(empty, 'indexer_whole');
       const seconds = await follow(url, chain.settings(), head);
-      const [{ applied }] = await using(
+      const [{ applied }] = await withClient(
         url,
         async (connection) =>
           (

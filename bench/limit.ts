@@ -5,7 +5,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { writePoolOptions } from '#platform/database/data-source';
 import { LIMITS } from '#platform/postgres/budget';
-import { type Caller, using } from './database';
+import { withClient } from '#dev/postgres';
+import type { Caller } from './database';
 import { READS, type Script, WRITES, askedBy } from './endpoints';
 
 const SCRIPTS: Script[] = [...READS, ...WRITES];
@@ -28,7 +29,7 @@ export class Limit {
     const rows = SCRIPTS.flatMap((script, at) =>
       (isWrite(script) ? writers : readers).map((caller, n) => [at, n, variablesOf(script, caller)]),
     );
-    await using(url, async (client) => {
+    await withClient(url, async (client) => {
       await client.query('CREATE TABLE bench_values (script integer, n integer, variables jsonb)');
       await client.query(
         'INSERT INTO bench_values SELECT (r ->> 0)::integer, (r ->> 1)::integer, r -> 2 FROM jsonb_array_elements($1::jsonb) r',

@@ -7,8 +7,9 @@ import { EventWriter } from '#indexer/ledger/event-writer';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { Replay } from '#indexer/replaying/replay';
+import { withClient } from '#dev/postgres';
 import { announce, newPools } from './chain';
-import { BenchDatabase, using } from './database';
+import { BenchDatabase } from './database';
 import { hash } from './generated-node';
 import { say } from './output';
 
@@ -148,7 +149,7 @@ async function main(): Promise<void> {
       const cpu = [own.user + own.system, database.cpuUs() - start.server].map((us) => (us / 1e6).toFixed(1));
       say(`applied as the indexer does: CPU ${cpu[0]} s here, ${cpu[1]} s in PostgreSQL`);
     }
-    await using(url, (client) => client.query('CHECKPOINT'));
+    await withClient(url, (client) => client.query('CHECKPOINT'));
     for (const round of [1, 2]) {
       const before = { own: process.cpuUsage(), server: database.cpuUs() };
       const { events, seconds, corrected, refused } = await new Replay(url, say).run();
@@ -162,7 +163,7 @@ async function main(): Promise<void> {
       );
     }
     const copy = await database.copy(url, 'replay_rewound');
-    await using(`${copy}?application_name=indexer`, (client) => rewindHalf(client, database));
+    await withClient(`${copy}?application_name=indexer`, (client) => rewindHalf(client, database));
   } finally {
     await database.stop();
   }

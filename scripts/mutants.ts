@@ -26,9 +26,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { Client, escapeIdentifier } from 'pg';
+import { escapeIdentifier } from 'pg';
 import ts from 'typescript';
-import { startPostgres } from '#dev/postgres';
+import { startPostgres, withClient } from '#dev/postgres';
 
 const ROOT = path.join(__dirname, '..');
 /** A mutant may make tests wait until jest gives up. */
@@ -254,19 +254,14 @@ async function judge(mutant: Mutant, suites: Suite[], workshop: Workshop, full: 
 }
 
 /** What killed tests leave on the server, and schemas of mutants. */
-async function dropDatabases(url: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
+const dropDatabases = (url: string): Promise<void> =>
+  withClient(url, async (client) => {
     const { rows } = await client.query<{ name: string }>(
       `SELECT datname AS name FROM pg_database WHERE datname ~ '^(test|template)_'`,
     );
     for (const { name } of rows)
       await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 const isGood = ({ killedBy, contract }: Result): boolean =>
   killedBy === 'npm test' || (killedBy === 'deep' && !contract);

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { freshDatabase, withClient } from '../support/database';
+import { withClient } from '#dev/postgres';
+import { freshDatabase } from '../support/database';
 import { Fleet, report, seconds } from '../support/processes/fleet';
 import { eventually } from '../support/processes/processes';
 import { Proxy } from '../support/network/proxy';

@@ -6,6 +6,7 @@ import { Client, type ClientConfig, type QueryResultRow, escapeIdentifier } from
 import { type DataSource } from 'typeorm';
 import { Migrator, migrationSource as sourceFor } from '#platform/migrating/migrator';
 import type { TimeLimits } from '#platform/postgres/budget';
+import { withClient } from '#dev/postgres';
 import { type Role, makeRoles, urlAs as urlFor } from '#dev/settings';
 
 const MIGRATIONS = join(__dirname, '../../migrations');
@@ -60,12 +61,6 @@ function urlOf(database: string): string {
 
 /** The name of the database of `url`, for a statement. */
 const nameOf = (url: string): string => escapeIdentifier(new URL(url).pathname.slice(1));
-
-/** Does the work with a connection of its own. */
-export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connectTo(url);
-  return work(client).finally(() => client.end());
-}
 
 export const query = <Row extends QueryResultRow>(url: string, text: string, values?: unknown[]) =>
   withClient(url, async (client) => (await client.query<Row>(text, values)).rows);

@@ -147,7 +147,7 @@ async function beginningOf(answer: IncomingMessage): Promise<string> {
  * server that sends every request back has not been set up by anybody for this.
  */
 export function answersChallenge(answer: string, challenge: string): boolean {
-  // Without the byte order mark too, which some servers send.
+  // This also removes a byte order mark, which some servers send.
   const text = answer.trim();
   if (text === challenge) return true;
   try {

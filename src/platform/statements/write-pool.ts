@@ -44,7 +44,7 @@ export class WritePool extends StatementPool {
 
   constructor(pool: Pool, limits: TimeLimits) {
     super(pool, 1, limits);
-    // Of each new connection.
+    // On each new connection the server's clock is read first.
     pool.options.verify = (client, done) => {
       const stop = afterIo(limits.sendMs, () => (client as StatementClient).cut());
       this.readClock(client, (error) => {

@@ -2,8 +2,9 @@ import type { QueryResultRow } from 'pg';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/ports';
+import { withClient } from '#dev/postgres';
 import { CONTRACTS, JWT_SECRET, METRICS_TOKEN, asSetting } from '../app';
-import { type TestDatabase, freshDatabase, query, urlAs, withClient } from '../database';
+import { type TestDatabase, freshDatabase, query, urlAs } from '../database';
 import { Replica, Service, eventually } from './processes';
 
 export interface FleetOptions {

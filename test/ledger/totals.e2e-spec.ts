@@ -216,7 +216,7 @@ it('two transactions that share a shard do not deadlock when they create pools o
   const one = await connectAs(app);
   const shard = await shardOf(one);
   let two = await connectAs(app);
-  while ((await shardOf(two)) !== shard) two = await connectAs(app);
+  for (; (await shardOf(two)) !== shard; two = await connectAs(app)) await two.end();
   const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await one.query('BEGIN');
   await create(one, 'lottery');

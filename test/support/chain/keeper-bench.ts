@@ -83,7 +83,7 @@ export async function closedDraw(): Promise<bigint> {
   return id;
 }
 
-/** The same, and the block that decides it is mined. */
+/** A closed draw whose deciding block is mined. */
 export async function dueDraw(): Promise<void> {
   await closedDraw();
   await t.mine(2);

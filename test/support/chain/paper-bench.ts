@@ -212,14 +212,14 @@ export class PaperBench {
     });
   }
 
-  /** Starts an indexer, and waits for the same. */
+  /** Starts an indexer, and waits until the ledger has converged. */
   async converging(settings?: NodeJS.ProcessEnv): Promise<NestFastifyApplication> {
     const app = await this.indexer(settings);
     await this.converged();
     return app;
   }
 
-  /** Ends all faults, and waits for the same. */
+  /** Ends all faults, and waits until the ledger has converged. */
   async recovered(): Promise<void> {
     this.heal();
     await this.converged();

@@ -55,7 +55,7 @@ export interface ChainEvent {
   second?: ChainEvent;
 }
 
-/** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
+/** The last day of the year 9999. Later times are stored as its beginning, as clients do not parse longer years. */
 export const LATEST_TIME_S = Date.UTC(9999, 11, 31) / 1000;
 
 /** The kind of a numbered event without effect, whose number the ledger keeps. No contract event can have this name. */

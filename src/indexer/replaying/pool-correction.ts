@@ -35,9 +35,9 @@ const GROUP_POOLS = 1000;
 
 /**
  * Decides the events of wrong pools and draws again, and makes the ledger's rows of the pools from them: some pools in a
- * transaction, so that locks are short. Where outcomes change, it also makes circles, draws and positions, as the database
- * may refuse them, and the indexer decides the next events by them. What else follows from events and ledger is repaired
- * afterwards, by the checks of `verify`.
+ * transaction, so that locks are short. Where outcomes change, it also rebuilds circles, draws and positions in it, as the
+ * database may refuse them, and the indexer decides the next events by them. What else follows from events and ledger is
+ * repaired afterwards, by the checks of `verify`.
  */
 export class PoolCorrection {
   private group: Wrong[] = [];

@@ -37,9 +37,9 @@ const REPLAYED_MOVES = `(SELECT * FROM chain_events e WHERE e.pool_id = ANY($1::
 const REPLAYED_ACCRUALS = `(SELECT * FROM chain_events e WHERE e.pool_id = ANY($1::uuid[]) AND ${ACCRUES}) e`;
 
 /**
- * Makes the rows of the pools from their events, in this order. What a row that goes has added to sums is taken from those
- * of its pool's owner. No sum of a pool may fall below zero on the way, so its sums are raised first, and counted at the
- * end. Until then the pool is active. What a corrected payment has cost is read from its receipt again.
+ * Makes the rows of the pools from their events, in this order. A deleted row is subtracted from the sums of the owner that
+ * it names, so wrong owners are corrected first. No sum of a pool may fall below zero on the way, so its sums are raised
+ * first, and counted at the end. Until then the pool is active. Corrected payments get their fees from their receipts again.
  */
 export const CORRECT_ROWS = [
   OWNERS.repair!,

@@ -19,7 +19,7 @@ describe('rpcEndpoints', () => {
       [{ ...plain('https://node.example/', 'node.example'), headers: { authorization } }],
     ],
     [
-      'names several of one host apart',
+      'numbers several of one host',
       'https://node.example/a,https://other.example,https://node.example/b',
       [
         plain('https://node.example/a', 'node.example'),
@@ -27,7 +27,7 @@ describe('rpcEndpoints', () => {
         plain('https://node.example/b', 'node.example#2'),
       ],
     ],
-  ])('%s', (_, told, expected) => expect(rpcEndpoints(told)).toEqual(expected));
+  ])('%s', (_, setting, expected) => expect(rpcEndpoints(setting)).toEqual(expected));
 
   it('has the calls a second of each, or those of all', () => {
     const budgets = (perSecond?: number[]) =>
@@ -46,8 +46,8 @@ describe('the address of the chain', () => {
     ['http://localhost:8545/', 'http://localhost:8545'],
     ['http://[::1]:8545', 'http://[::1]:8545'],
     ['http://127.0.0.1:8545,https://node.example/key', 'http://127.0.0.1:8545'],
-  ])('of %s is told, the first of several', (RPC_URL, told) =>
-    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe(told),
+  ])('is shown for %s, the first of several', (RPC_URL, shown) =>
+    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe(shown),
   );
 
   it.each([

@@ -162,7 +162,7 @@ class FailurePayload extends WebhookPayload {
 }
 
 /**
- * The fields of each topic beside `id`, `topic` and `occurredAt`, and what it tells: a few words, and more after them. The
+ * The fields of each topic beside `id`, `topic` and `occurredAt`, and what it means: a few words, and more after them. The
  * service's code, the document and the client's types have them from here.
  */
 export const PAYLOADS = {

@@ -43,7 +43,7 @@ const COMPARE_BLOCKS = `
 
 /**
  * The indexer reads again what it lacks of the last blocks. Those below have to go too, as it goes down from the cursor.
- * The first block of the chain stays: it tells which chain this is. Parameter: those that are wrong.
+ * The first block of the chain stays: it identifies the chain. Parameter: the wrong blocks.
  */
 const FORGET_BLOCKS =
   'DELETE FROM chain_blocks WHERE number <= (SELECT max(n) FROM unnest($1::bigint[]) n) AND number > 0';

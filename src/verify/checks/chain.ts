@@ -95,7 +95,7 @@ export async function differing<Row extends AtCursor>(
       if (wrong.length === 0 || sightings === MIN_SIGHTINGS) return wrong;
       [tries, some, otherBlock] = [1, unique(wrong.map(({ id }) => id)), undefined];
     } catch (error) {
-      // The reason for the tries says more than that they have used up the calls.
+      // The reason for the retries explains more than that they have used up the calls.
       if (error instanceof CallsUsedUp && otherBlock) throw otherBlock;
       if (!(error instanceof OtherBlock) || tries === MAX_TRIES || signal.aborted) throw error;
       otherBlock = error;

@@ -154,7 +154,7 @@ describe(`beside the indexer, SEED=${SEED}`, () => {
     expect(await state(ours)).toEqual(before);
   });
 
-  it('keeps what payments have cost that it does not correct, and tells only what is corrected', async () => {
+  it('keeps what payments have cost that it does not correct, and publishes only what is corrected', async () => {
     const chain = new PaperChain();
     chain.add([{ kind: 'Deposited', poolId: compact(POOLS[0]), account: SAVER, amount: '100' }]);
     chain.add([{ kind: 'Deposited', poolId: compact(POOLS[0]), account: SAVER, amount: '5' }]);

@@ -1,5 +1,4 @@
 import zlib, { gunzipSync } from 'node:zlib';
-import { createApp } from '#api/app.setup';
 import { type TestApp, useApp } from '../support/app';
 
 describe('/docs', () => {
@@ -187,25 +186,14 @@ describe('the address of the service in the document', () => {
 describe('DOCS=false', () => {
   const app = useApp();
   it('serves no documentation at all', async () => {
-    const off = await createApp({ ...app.environment, DOCS: false });
-    try {
-      for (const url of [
-        '/',
-        '/docs',
-        '/docs/',
-        '/docs-json',
-        '/docs/openapi.json',
-        '/docs/assets/page.js',
-      ]) {
-        const { statusCode, payload } = await off.inject({ method: 'GET', url });
-        expect([url, statusCode, JSON.parse(payload)]).toEqual([
-          url,
-          404,
-          { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
-        ]);
-      }
-    } finally {
-      await off.close();
+    const off = await app.replica({ DOCS: 'false' });
+    for (const url of ['/', '/docs', '/docs/', '/docs-json', '/docs/openapi.json', '/docs/assets/page.js']) {
+      const { statusCode, payload } = await off.inject({ method: 'GET', url });
+      expect([url, statusCode, JSON.parse(payload)]).toEqual([
+        url,
+        404,
+        { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
+      ]);
     }
   });
 });

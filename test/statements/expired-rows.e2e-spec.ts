@@ -73,6 +73,21 @@ it('begins with no other table after it was stopped, so that a stop waits for on
   expect(write).toHaveBeenCalledTimes(1);
 });
 
+it('lets tables take turns, so that none waits for a long one', async () => {
+  const tables: string[] = [];
+  const write = async ({ name }: { name: string }): Promise<object> => {
+    tables.push(name);
+    return { removed: 1000, reached: null, more: name === 'long' && tables.length < 5 };
+  };
+  const rows = new ExpiredRows(
+    { write } as unknown as Database,
+    { inc: () => undefined } as unknown as Counter,
+  );
+  for (const name of ['long', 'short']) rows.register(name, { ...REMOVE_EXPIRED_NONCES, name });
+  await rows.sweep();
+  expect(tables).toEqual(['long', 'short', 'long', 'long', 'long']);
+});
+
 it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');

@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net';
 import { pad, toEventSelector, toFunctionSelector, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import type { Pool } from './chain';
+import { type Pool, START } from './chain';
 import { obey } from './helper';
 
 /** A JSON-RPC request. */
@@ -22,7 +22,6 @@ const TOKEN_FACTS: Record<string, string> = {
   [toFunctionSelector('function decimals()')]: word(18),
 };
 const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
-const START = Math.floor(Date.now() / 1000) - 100_000;
 
 /** A JSON-RPC node that generates blocks of deposits on request, so that millions of events need no storage. */
 export class GeneratedNode {

@@ -30,41 +30,52 @@ SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_g
 DECLARE
   -- Whether rows come, go or stay.
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
-  ids uuid[];
+  -- What changes, summed up by pool, account, type and day: sums without expired deposits, the part of them that is not on
+  -- the chain, and the number of rows. Of rows that come, the newest id and time.
   pool_ids uuid[];
   owner_ids uuid[];
   owned boolean[];
   accounts text[] COLLATE "C";
   types text[] COLLATE "C";
-  times timestamptz[];
-  -- What changes in sums, without expired deposits, and the part of it that is not on the chain.
+  days date[];
   amounts numeric[];
   pendings numeric[];
+  counts bigint[];
+  last_ids text[] COLLATE "C";
+  times timestamptz[];
   missing integer;
   -- Pools with indexed members. They are locked by then, so no membership begins or ends meanwhile.
   crowded uuid[];
 BEGIN
   IF TG_OP = 'UPDATE' THEN
-    SELECT array_agg(r.id), array_agg(r.pool_id), array_agg(r.owner_id), array_agg(r.by_owner),
-      array_agg(r.account::text), array_agg(r.type::text), array_agg(r.created_at),
-      array_agg(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END
-        - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END),
-      array_agg(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
-        - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END)
-    INTO ids, pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings
-    -- No nested loop can do a full join. The session's first call, of one row perhaps, decides the plan of all later ones.
-    FROM changed r FULL JOIN former o ON o.id = r.id
-    WHERE (r.amount, r.status) IS DISTINCT FROM (o.amount, o.status);
+    SELECT array_agg(pool_id), array_agg(owner_id), array_agg(by_owner), array_agg(account), array_agg(type),
+      array_agg(day), array_agg(amount), array_agg(pending), array_agg(0), array_agg(NULL::text),
+      array_agg(NULL::timestamptz)
+    INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings, counts, last_ids, times
+    FROM (
+      SELECT r.pool_id, r.owner_id, r.by_owner, r.account::text, r.type::text,
+        (r.created_at AT TIME ZONE 'UTC')::date AS day,
+        sum(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END
+          - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END) AS amount,
+        sum(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
+          - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END) AS pending
+      -- No nested loop can do a full join. The session's first call, of one row perhaps, decides the plan of all later ones.
+      FROM changed r FULL JOIN former o ON o.id = r.id
+      WHERE (r.amount, r.status) IS DISTINCT FROM (o.amount, o.status)
+      GROUP BY 1, 2, 3, 4, 5, 6) sums;
   ELSE
-    SELECT array_agg(r.id), array_agg(r.pool_id), array_agg(r.owner_id), array_agg(r.by_owner),
-      array_agg(r.account::text), array_agg(r.type::text), array_agg(r.created_at),
-      array_agg(sign * CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END),
-      array_agg(sign * CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END)
-    INTO ids, pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings
-    FROM changed r;
+    SELECT array_agg(pool_id), array_agg(owner_id), array_agg(by_owner), array_agg(account), array_agg(type),
+      array_agg(day), array_agg(amount), array_agg(pending), array_agg(count), array_agg(last_id), array_agg(last_at)
+    INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings, counts, last_ids, times
+    FROM (
+      SELECT pool_id, owner_id, by_owner, account::text, type::text, (created_at AT TIME ZONE 'UTC')::date AS day,
+        sign * sum(CASE status WHEN 'EXPIRED' THEN 0 ELSE amount END) AS amount,
+        sign * sum(CASE WHEN status = 'PENDING' AND type = 'DEPOSIT' THEN amount ELSE 0 END) AS pending,
+        sign * count(*) AS count, max(id::text COLLATE "C") AS last_id, max(created_at) AS last_at
+      FROM changed GROUP BY 1, 2, 3, 4, 5, 6) sums;
   END IF;
   -- Most updates only fill in gas.
-  IF ids IS NULL THEN RETURN NULL; END IF;
+  IF pool_ids IS NULL THEN RETURN NULL; END IF;
 
   PERFORM FROM pools WHERE id = ANY(pool_ids) ORDER BY id FOR NO KEY UPDATE;
   -- Of parts that nothing reads PostgreSQL runs the last one first.
@@ -74,15 +85,18 @@ BEGIN
       coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
       coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
       sum(pending) AS pending,
-      sign * count(*) FILTER (WHERE type = 'DEPOSIT') AS deposits,
-      sign * count(*) FILTER (WHERE type = 'WITHDRAWAL') AS withdrawals,
-      sign * count(*) FILTER (WHERE type = 'YIELD_CLAIM') AS claims,
-      max(created_at) FILTER (WHERE sign > 0 AND type = 'YIELD_CLAIM') AS claimed_at
-    FROM unnest(ids, pool_ids, owner_ids, types, times, amounts, pendings)
-      AS r (id, pool_id, owner_id, type, created_at, amount, pending)
+      coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposits,
+      coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawals,
+      coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claims,
+      (max(last_id) FILTER (WHERE type = 'DEPOSIT'))::uuid AS deposit_id,
+      (max(last_id) FILTER (WHERE type = 'WITHDRAWAL'))::uuid AS withdrawal_id,
+      (max(last_id) FILTER (WHERE type = 'YIELD_CLAIM'))::uuid AS claim_id,
+      max(last_at) FILTER (WHERE type = 'YIELD_CLAIM') AS claimed_at
+    FROM unnest(pool_ids, owner_ids, types, amounts, pendings, counts, last_ids, times)
+      AS r (pool_id, owner_id, type, amount, pending, count, last_id, last_at)
     GROUP BY pool_id, owner_id
   ), updated AS (
-    -- The newest transaction is looked up. The pool is locked, so other writers' changes are visible.
+    -- What is the newest once rows are gone is looked up. The pool is locked, so other writers' changes are visible.
     UPDATE pools p SET
       balance = p.balance + c.deposited - c.withdrawn,
       pending_balance = p.pending_balance + c.pending,
@@ -90,12 +104,15 @@ BEGIN
       deposit_count = p.deposit_count + c.deposits,
       withdrawal_count = p.withdrawal_count + c.withdrawals,
       claim_count = p.claim_count + c.claims,
-      last_deposit_id = CASE c.deposits WHEN 0 THEN p.last_deposit_id ELSE (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'DEPOSIT' ORDER BY x.id DESC LIMIT 1) END,
-      last_withdrawal_id = CASE c.withdrawals WHEN 0 THEN p.last_withdrawal_id ELSE (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL' ORDER BY x.id DESC LIMIT 1) END,
-      last_claim_id = CASE c.claims WHEN 0 THEN p.last_claim_id ELSE (SELECT x.id FROM transactions x
-        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM' ORDER BY x.id DESC LIMIT 1) END,
+      last_deposit_id = CASE WHEN c.deposits < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'DEPOSIT' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_deposit_id, c.deposit_id) END,
+      last_withdrawal_id = CASE WHEN c.withdrawals < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'WITHDRAWAL' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_withdrawal_id, c.withdrawal_id) END,
+      last_claim_id = CASE WHEN c.claims < 0 THEN (SELECT x.id FROM transactions x
+        WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM' ORDER BY x.id DESC LIMIT 1)
+        ELSE greatest(p.last_claim_id, c.claim_id) END,
       last_claimed_at = CASE WHEN c.claims < 0 THEN (SELECT max(x.created_at) FROM transactions x
         WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM')
         ELSE greatest(p.last_claimed_at, c.claimed_at) END,
@@ -141,14 +158,8 @@ BEGIN
     coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
-  -- Pools, owners and members are looked up once for what an account paid into a pool on a day.
-  FROM (
-    SELECT pool_id, owner_id, by_owner, account, type, (created_at AT TIME ZONE 'UTC')::date AS day, sum(amount) AS paid,
-      sum(pending) AS unconfirmed, sign * count(*) AS rows
-    FROM unnest(pool_ids, owner_ids, owned, accounts, types, times, amounts, pendings)
-      AS r (pool_id, owner_id, by_owner, account, type, created_at, amount, pending)
-    GROUP BY 1, 2, 3, 4, 5, 6
-  ) r
+  FROM unnest(pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings, counts)
+    AS r (pool_id, owner_id, by_owner, account, type, day, paid, unconfirmed, rows)
   JOIN LATERAL (SELECT p.contract_address::text AS contract FROM pools p WHERE p.id = r.pool_id) p ON true
   CROSS JOIN LATERAL (
     SELECT r.account AS address, r.paid AS amount, r.unconfirmed AS pending,
@@ -171,7 +182,7 @@ BEGIN
   IF crowded <> '{}' THEN
     INSERT INTO member_counts AS c (address, type, writer, count)
     SELECT m.address, r.type, writer(), sum(r.count)
-    FROM (SELECT pool_id, type, sign * count(*) AS count FROM unnest(pool_ids, types) AS r (pool_id, type)
+    FROM (SELECT pool_id, type, sum(count) AS count FROM unnest(pool_ids, types, counts) AS r (pool_id, type, count)
       WHERE sign <> 0 AND pool_id = ANY(crowded) GROUP BY 1, 2) r
     CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m
     GROUP BY m.address, r.type ORDER BY m.address, r.type

@@ -34,14 +34,6 @@ const newest = (type: string): string => `
 const sum = (type: string): string => `coalesce(sum(${counted('x')}) FILTER (WHERE x.type = '${type}'), 0)`;
 const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
 
-/** SQL: sums of pool `p`, from its ledger. */
-const SUMS = `
-  (SELECT ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn,
-    ${sum('YIELD_CLAIM')} AS claimed_yield, coalesce(sum(${pending('x')}), 0) AS pending_balance,
-    ${count('DEPOSIT')} AS deposit_count, ${count('WITHDRAWAL')} AS withdrawal_count,
-    ${count('YIELD_CLAIM')} AS claim_count,
-    max(x.created_at) FILTER (WHERE x.type = 'YIELD_CLAIM') AS last_claimed_at
-  FROM transactions x WHERE x.pool_id = p.id)`;
 const ACCRUED = `(SELECT coalesce(sum(y.amount), 0) FROM yield_accruals y WHERE y.pool_id = p.id)`;
 const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
@@ -53,7 +45,13 @@ const RECOUNT = `
     ${newest('DEPOSIT')} AS last_deposit_id, ${newest('WITHDRAWAL')} AS last_withdrawal_id,
     ${newest('YIELD_CLAIM')} AS last_claim_id,
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
-  FROM pools p CROSS JOIN LATERAL ${SUMS} s WHERE p.id = ANY($1::uuid[])`;
+  FROM pools p CROSS JOIN LATERAL (
+    SELECT ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn, ${sum('YIELD_CLAIM')} AS claimed_yield,
+      coalesce(sum(${pending('x')}), 0) AS pending_balance, ${count('DEPOSIT')} AS deposit_count,
+      ${count('WITHDRAWAL')} AS withdrawal_count, ${count('YIELD_CLAIM')} AS claim_count,
+      max(x.created_at) FILTER (WHERE x.type = 'YIELD_CLAIM') AS last_claimed_at
+    FROM transactions x WHERE x.pool_id = p.id) s
+  WHERE p.id = ANY($1::uuid[])`;
 
 export const POOLS = following({
   table: 'pools',
@@ -174,15 +172,15 @@ const DAYS = recounted({
   of: 'address = ANY($1::text[])',
   writer,
 });
-/** What addresses own of each type at each contract, from the ledger of their pools. */
+/** What addresses own of each type at each contract. Balances of pools are compared before. */
 const OWNED = recounted({
   table: 'owner_totals',
   key: ['owner_id', 'type', 'contract'],
   columns: ['pools', 'active', 'yield', 'apr_bps'],
   recount: `
-    SELECT u.id AS owner_id, p.type, p.contract_address::text AS contract, count(*) AS pools, count(*) FILTER (WHERE s.deposited > s.withdrawn) AS active,
-      sum(${ACCRUED}) AS yield, sum(${APR}) AS apr_bps
-    FROM users u JOIN pools p ON p.owner_id = u.id CROSS JOIN LATERAL ${SUMS} s
+    SELECT u.id AS owner_id, p.type, p.contract_address::text AS contract, count(*) AS pools,
+      count(*) FILTER (WHERE p.balance > 0) AS active, sum(${ACCRUED}) AS yield, sum(${APR}) AS apr_bps
+    FROM users u JOIN pools p ON p.owner_id = u.id
     WHERE u.address = ANY($1::text[]) GROUP BY 1, 2, 3`,
   of: 'owner_id IN (SELECT u.id FROM users u WHERE u.address = ANY($1::text[]))',
   writer,

@@ -149,9 +149,9 @@ async function describe(client: Client, chosen: string): Promise<Caller[]> {
   return rows;
 }
 
-export async function migrate(url: string, command: 'run' | 'load' = 'run'): Promise<void> {
+async function migrate(url: string): Promise<void> {
   const source = await migrationSource(url).initialize();
-  await new Migrator(source, () => undefined)[command]().finally(() => source.destroy());
+  await new Migrator(source, () => undefined).run().finally(() => source.destroy());
 }
 
 /** Changes with the schema and with the code that fills it. */

@@ -18,7 +18,7 @@ import type { BlockBatch } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
 import { withClient } from '#dev/postgres';
 import { BenchChain, announce, newPools } from './chain';
-import { BenchDatabase, migrate } from './database';
+import { BenchDatabase } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
 import { follow } from './indexer-process';
@@ -26,11 +26,10 @@ import { Progress, keep, publish, say } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
 import { type IndexerResults, type Rates, type Sample, curveTable, indexerTables } from './tables';
 
-const USAGE = `npm run bench:indexer -- [--curve 10000000 [--load]]
+const USAGE = `npm run bench:indexer -- [--curve 10000000]
 
   Compares the indexer with viem alone and with the apply step alone, then watches it over a million events. --curve:
-  only watches it, over so many events: rate, CPU, memory and size on disk. --load: without the indexes that only readers
-  need, which are created at the end.
+  only watches it, over so many events: rate, CPU, memory and size on disk.
 `;
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -138,17 +137,11 @@ async function compare(
 }
 
 /** What the indexer costs while it reads many events. */
-async function watch(
-  database: BenchDatabase,
-  many: number,
-  progress: Progress,
-  load = false,
-): Promise<Sample[]> {
+async function watch(database: BenchDatabase, many: number, progress: Progress): Promise<Sample[]> {
   const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
   const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK).start();
   try {
     const url = await database.made('indexer_many', (client) => announce(client, CONTRACT, pools));
-    if (load) await migrate(url, 'load');
     const samples: Sample[] = [];
     let done = 0;
     const begun = { at: performance.now(), postgres: database.cpuUs() };
@@ -165,9 +158,6 @@ async function watch(
         ...(await usage()),
       });
     });
-    const read = performance.now();
-    await migrate(url);
-    if (load) say(`${((performance.now() - read) / 1000).toFixed(1)} s for the indexes`);
     return samples;
   } finally {
     node.stop();
@@ -193,9 +183,7 @@ function report({ rounds, samples }: IndexerResults): void {
 
 /** Writes results-indexer.json, unless only the curve is asked for. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { curve: { type: 'string' }, load: { type: 'boolean' }, help: { type: 'boolean' } },
-  });
+  const { values } = parseArgs({ options: { curve: { type: 'string' }, help: { type: 'boolean' } } });
   if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
@@ -203,7 +191,7 @@ async function main(): Promise<void> {
     if (values.curve) {
       const many = Number(values.curve);
       const progress = new Progress('Indexer', many / 10);
-      console.log(curveTable(await watch(database, many, progress, values.load)));
+      console.log(curveTable(await watch(database, many, progress)));
       return progress.end();
     }
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);

@@ -6,7 +6,7 @@ import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { recorded } from '#platform/operating/records';
 import { schemaProblemAt } from '#platform/migrating/schema';
 
-const USAGE = 'usage: migrate [run | revert | roles | load | wait | check]';
+const USAGE = 'usage: migrate [run | revert | roles | wait | check]';
 const POLL_MS = 1000;
 
 /** An error of several addresses has no message of its own. */
@@ -16,9 +16,8 @@ const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
  * `run`, the default, runs the migrations that the database lacks, and installs functions and rights; `revert` undoes
- * the last one; `roles` gives the roles their rights, where they came after the tables; `load` drops the indexes that only
- * readers need, until the next `run`; `wait` ends when this version can work on the schema, however long that takes;
- * `check` says whether it can, by its exit code.
+ * the last one; `roles` gives the roles their rights, where they came after the tables; `wait` ends when this version can
+ * work on the schema, however long that takes; `check` says whether it can, by its exit code.
  */
 async function main(): Promise<number> {
   const [command = 'run', ...rest] = process.argv.slice(2);
@@ -39,7 +38,6 @@ async function main(): Promise<number> {
       ['run', async () => ({ ran: await migrator.run() })],
       ['revert', async () => ({ undone: await revert(migrator) })],
       ['roles', async () => (await migrator.grant(), {})],
-      ['load', async () => (await migrator.load(), {})],
     ]);
     const work = commands.get(command);
     if (!work) throw new Error(USAGE);

@@ -138,39 +138,6 @@ describe('migrating', () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
-  it('creates the indexes again that a load has dropped, or whose creation was interrupted', async () => {
-    const url = await database(freshDatabase);
-    const client = await connection(url);
-    const indexes = async (): Promise<string[]> =>
-      (
-        await client.query<{ text: string }>(
-          `SELECT pg_get_indexdef(indexrelid) AS text FROM pg_index WHERE indisvalid ORDER BY 1`,
-        )
-      ).rows.map(({ text }) => text);
-    const before = await indexes();
-    const lines: string[] = [];
-    const migrator = new Migrator(await sourceOf(url), (line) => lines.push(line));
-    await migrator.load();
-    const left = await indexes();
-    expect(
-      before.filter((text) => !left.includes(text)).map((text) => /transactions_\w+_idx/.exec(text)?.[0]),
-    ).toEqual([
-      ...[
-        'transactions_outside_idx',
-        'transactions_owner_id_idx',
-        'transactions_pool_id_idx',
-        'transactions_tx_hash_idx',
-      ],
-    ]);
-    await client.query(`CREATE INDEX transactions_tx_hash_idx ON transactions (tx_hash);
-      UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'transactions_tx_hash_idx'::regclass`);
-    await migrator.run();
-    expect(await indexes()).toEqual(before);
-    lines.length = 0;
-    await migrator.run();
-    expect(lines).toEqual(['no migration is pending']);
-  });
-
   describe('functions', () => {
     let url: string;
     let client: Client;

@@ -16,13 +16,6 @@ const PATIENCE_MS = 10 * 60_000;
 const POLL_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
 const IS_NEEDED = '2BP01';
-/** What only readers need, and the indexer maintains for each event: a third of PostgreSQL's work on a long history. */
-const FOR_READERS = {
-  transactions_pool_id_idx: 'transactions (pool_id, type, id)',
-  transactions_owner_id_idx: 'transactions (owner_id, type, id)',
-  transactions_outside_idx: 'transactions (account, type, id, pool_id) WHERE NOT by_owner',
-  transactions_tx_hash_idx: 'transactions (tx_hash, log_index) WHERE tx_hash IS NOT NULL',
-};
 const TRIGGER = /^CREATE OR REPLACE TRIGGER (\w+)[^;]*? ON (\w+)[^;]*;/gm;
 const DROP = /^DROP [^;]*;/gm;
 const DROP_TRIGGER = /^DROP TRIGGER IF EXISTS (\w+) ON (\w+);/gm;
@@ -80,15 +73,6 @@ export class Migrator {
     });
   }
 
-  /** Drops the indexes that only readers need. The next run creates them again. */
-  load(): Promise<void> {
-    return this.alone(async (runner) => {
-      await runner.query('SET lock_timeout = 0');
-      for (const name of Object.keys(FOR_READERS))
-        await this.step(`dropping ${name}`, () => runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`));
-    });
-  }
-
   /** Grants the roles their rights again: those that exist by now, to the tables as they are. */
   grant(): Promise<void> {
     return this.alone(async (runner) => {
@@ -131,20 +115,6 @@ export class Migrator {
         }),
       );
     for (const drop of texts.flatMap((text) => text.match(DROP) ?? [])) await this.drop(runner, drop);
-    for (const [name, of] of Object.entries(FOR_READERS)) await this.index(runner, name, of);
-  }
-
-  /** Creates one that is missing, or whose creation was interrupted, while others read and write. */
-  private async index(runner: QueryRunner, name: string, of: string): Promise<void> {
-    const [{ valid }] = (await runner.query(
-      `SELECT (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('${name}')) AS valid`,
-    )) as { valid: boolean | null }[];
-    if (valid) return;
-    await runner.query('SET lock_timeout = 0');
-    await this.step(name, async () => {
-      await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
-      await runner.query(`CREATE INDEX CONCURRENTLY ${name} ON ${of}`);
-    });
   }
 
   /**
@@ -173,7 +143,7 @@ export class Migrator {
   }
 
   /** Tries until it gets its locks, and tells how long the last try took. */
-  private async step(name: string, work: () => Promise<unknown>): Promise<void> {
+  private async step(name: string, work: () => Promise<void>): Promise<void> {
     const began = performance.now();
     for (;;) {
       const from = performance.now();

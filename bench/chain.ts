@@ -22,8 +22,8 @@ import type { Progress } from './output';
 const SAVERS = 10;
 const POOLS = 1000;
 const AMOUNT = 10n ** 15n;
-/** When the first block was, in seconds: a backfill is history, of which events are not published one by one. */
-export const START = Math.floor(Date.now() / 1000) - 60 * 86_400;
+/** The time of the first block, in seconds. Most of a backfill is history, whose events are not published one by one. */
+export const HISTORY = Math.floor(Date.now() / 1000) - 60 * 86_400;
 /** A withdrawal, an accrual and a purchase of tickets, which makes two events, for so many of a saver's deposits. */
 const OTHERS_EVERY = 1000;
 const OTHERS = 4;
@@ -57,7 +57,7 @@ export class BenchChain {
   }
 
   static async start(): Promise<BenchChain> {
-    const node = await startAnvil({ extraArgs: ['--timestamp', `${START}`] });
+    const node = await startAnvil({ extraArgs: ['--timestamp', `${HISTORY}`] });
     const deployment = await deployContracts(node.url, { minimumDeposit: 1n });
     const savers = Array.from({ length: SAVERS }, (_, i) => connect(node.url, devAccount(i)));
     return new BenchChain(node, deployment, await Promise.all(savers));

@@ -112,7 +112,9 @@ const indexer: Disturbance = {
       await client.query('DELETE FROM chain_cursor');
       await announce(client, CONTRACT, pools);
     });
-    const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block];
+    // Recent blocks, whose events are published one by one.
+    const begun = Math.floor(Date.now() / 1000) - HEAD.block;
+    const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block, begun];
     const [, { url: RPC_URL }] = await Helper.start<{ url: string }>('generated-node', orders, ELSEWHERE);
     const block = (): Promise<number> =>
       withClient(databaseUrl, async (client) => (await blockOf(client)) ?? 0);

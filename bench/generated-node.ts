@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net';
 import { pad, toEventSelector, toFunctionSelector, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { type Pool, START } from './chain';
+import type { Pool } from './chain';
 import { obey } from './helper';
 
 /** A JSON-RPC request. */
@@ -27,11 +27,13 @@ const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint
 export class GeneratedNode {
   private server: Server;
 
+  /** @param begun the time of the first block, in seconds; blocks follow each second */
   constructor(
     readonly contract: string,
     private readonly pools: Pool[],
     private readonly perBlock: number,
     readonly head: number,
+    private readonly begun: number,
   ) {}
 
   async start(): Promise<this> {
@@ -82,7 +84,7 @@ export class GeneratedNode {
       number: hex(number),
       hash: hash('b', number),
       parentHash,
-      timestamp: hex(START + number),
+      timestamp: hex(this.begun + number),
     });
   }
 
@@ -103,7 +105,7 @@ export class GeneratedNode {
           data: `0x${word(1000 + seq)}${word(seq)}`,
           blockNumber: hex(number),
           blockHash: hash('b', number),
-          blockTimestamp: hex(START + number),
+          blockTimestamp: hex(this.begun + number),
           transactionHash: hash('a', seq),
           transactionIndex: toHex(index),
           logIndex: toHex(index),

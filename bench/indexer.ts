@@ -17,7 +17,7 @@ import { Rpc } from '#indexer/reading/rpc';
 import type { BlockBatch } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
 import { withClient } from '#dev/postgres';
-import { BenchChain, announce, newPools } from './chain';
+import { BenchChain, HISTORY, announce, newPools } from './chain';
 import { BenchDatabase } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
@@ -26,10 +26,11 @@ import { Progress, keep, publish, say } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
 import { type IndexerResults, type Rates, type Sample, curveTable, indexerTables } from './tables';
 
-const USAGE = `npm run bench:indexer -- [--curve 10000000]
+const USAGE = `npm run bench:indexer -- [--curve 10000000 [--empty]]
 
   Compares the indexer with viem alone and with the apply step alone, then watches it over a million events. --curve:
-  only watches it, over so many events: rate, CPU, memory and size on disk.
+  only watches it, over so many events: rate, CPU, memory and size on disk. --empty: with no pools in the database, as
+  at a first start; events wait for their pools then.
 `;
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -137,11 +138,18 @@ async function compare(
 }
 
 /** What the indexer costs while it reads many events. */
-async function watch(database: BenchDatabase, many: number, progress: Progress): Promise<Sample[]> {
+async function watch(
+  database: BenchDatabase,
+  many: number,
+  progress: Progress,
+  isEmpty = false,
+): Promise<Sample[]> {
   const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
-  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK).start();
+  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK, HISTORY).start();
   try {
-    const url = await database.made('indexer_many', (client) => announce(client, CONTRACT, pools));
+    const url = await database.made('indexer_many', (client) =>
+      announce(client, CONTRACT, isEmpty ? [] : pools),
+    );
     const samples: Sample[] = [];
     let done = 0;
     const begun = { at: performance.now(), postgres: database.cpuUs() };
@@ -183,7 +191,9 @@ function report({ rounds, samples }: IndexerResults): void {
 
 /** Writes results-indexer.json, unless only the curve is asked for. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { curve: { type: 'string' }, help: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { curve: { type: 'string' }, empty: { type: 'boolean' }, help: { type: 'boolean' } },
+  });
   if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
@@ -191,7 +201,7 @@ async function main(): Promise<void> {
     if (values.curve) {
       const many = Number(values.curve);
       const progress = new Progress('Indexer', many / 10);
-      console.log(curveTable(await watch(database, many, progress)));
+      console.log(curveTable(await watch(database, many, progress, values.empty)));
       return progress.end();
     }
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);

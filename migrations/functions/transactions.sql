@@ -31,7 +31,7 @@ DECLARE
   -- Whether rows come, go or stay.
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
   -- What changes, summed up by pool, account, type and day: sums without expired deposits, the part of them that is not on
-  -- the chain, and the number of rows. Of rows that come, the newest id and time.
+  -- the chain, the number of rows, the newest id and the latest time.
   pool_ids uuid[];
   owner_ids uuid[];
   owned boolean[];
@@ -96,7 +96,7 @@ BEGIN
       AS r (pool_id, owner_id, type, amount, pending, count, last_id, last_at)
     GROUP BY pool_id, owner_id
   ), updated AS (
-    -- What is the newest once rows are gone is looked up. The pool is locked, so other writers' changes are visible.
+    -- After a deletion the newest transaction is looked up. The pool is locked, so other writers' changes are visible.
     UPDATE pools p SET
       balance = p.balance + c.deposited - c.withdrawn,
       pending_balance = p.pending_balance + c.pending,

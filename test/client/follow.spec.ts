@@ -408,7 +408,7 @@ describe('a limit', () => {
     const at = second.follower.state.pausedUntil!;
     expect(at - Date.now()).toBeGreaterThan(590_000);
     const asked = service.asked.length;
-    const reads = [first, second, other].map(({ client }) => jest.spyOn(client, 'start'));
+    const starts = [first, second, other].map(({ client }) => jest.spyOn(client, 'start'));
     service.happen('pool.painted');
     await expect(second.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
     await pass(at - Date.now() - 1_000, 1_000);
@@ -418,8 +418,10 @@ describe('a limit', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(at);
     // One tab reads for each account.
     await live(first, second, other);
-    await reach(() => [first, other].every(({ follower }) => follower.state.data?.cursor === idOf(2)));
-    expect(reads.map(({ mock }) => mock.calls.length > 0)).toEqual([true, false, true]);
+    await reach(() =>
+      [first, second, other].every(({ follower }) => follower.state.data?.cursor === idOf(2)),
+    );
+    expect(starts.map(({ mock }) => mock.calls.length > 0)).toEqual([true, false, true]);
     expect(second.follower.state.pausedUntil).toBeNull();
   });
 });

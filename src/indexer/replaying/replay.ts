@@ -33,8 +33,8 @@ const REACH = `
   SELECT applied_number AS effective, (SELECT count(*) FROM chain_events) AS events FROM chain_cursor`;
 
 /**
- * The checks of `verify` whose repair makes what follows from the events and the ledger, by the connection they use: both
- * take as long.
+ * The checks of `verify` whose repair makes what follows from the events and the ledger, by the connection they use. Both
+ * connections take about equally long.
  */
 const REPAIRED = [
   // Positions of events in doubt stay.

@@ -172,7 +172,10 @@ const DAYS = recounted({
   of: 'address = ANY($1::text[])',
   writer,
 });
-/** What addresses own of each type at each contract. Balances of pools are compared before. */
+/**
+ * What addresses own of each type at each contract. Pools with a balance are active, as for the trigger: POOLS compares the
+ * balances before.
+ */
 const OWNED = recounted({
   table: 'owner_totals',
   key: ['owner_id', 'type', 'contract'],

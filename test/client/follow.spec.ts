@@ -408,6 +408,7 @@ describe('a limit', () => {
     const at = second.follower.state.pausedUntil!;
     expect(at - Date.now()).toBeGreaterThan(590_000);
     const asked = service.asked.length;
+    const read = service.count(START);
     const starts = [first, second, other].map(({ client }) => jest.spyOn(client, 'start'));
     service.happen('pool.painted');
     await expect(second.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
@@ -416,11 +417,13 @@ describe('a limit', () => {
     service.refuses = undefined;
     await reach(() => service.asked.length > asked);
     expect(Date.now()).toBeGreaterThanOrEqual(at);
-    // One tab reads for each account.
+    // One tab reads for each account, once.
     await live(first, second, other);
     await reach(() =>
       [first, second, other].every(({ follower }) => follower.state.data?.cursor === idOf(2)),
     );
+    await pass(5_000);
+    expect(service.count(START)).toBe(read + 2);
     expect(starts.map(({ mock }) => mock.calls.length > 0)).toEqual([true, false, true]);
     expect(second.follower.state.pausedUntil).toBeNull();
   });

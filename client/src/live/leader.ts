@@ -154,7 +154,8 @@ export class Leader {
       await wait(pauseMs, signal);
       if (this.isLive) pauseMs = FIRST_POLL_MS;
       else if (this.audience.isSeen()) {
-        this.reader.want();
+        // A read that waits for the end of a limit is enough.
+        if (!this.reader.isBusy) this.reader.want();
         pauseMs = Math.min(MOST_POLL_MS, pauseMs * 2);
       }
     }

@@ -23,7 +23,7 @@ const SAVERS = 10;
 const POOLS = 1000;
 const AMOUNT = 10n ** 15n;
 /** The time of the first block, in seconds. Most of a backfill is history, whose events are not published one by one. */
-export const HISTORY = Math.floor(Date.now() / 1000) - 60 * 86_400;
+export const GENESIS = Date.UTC(2024, 0, 1) / 1000;
 /** A withdrawal, an accrual and a purchase of tickets, which makes two events, for so many of a saver's deposits. */
 const OTHERS_EVERY = 1000;
 const OTHERS = 4;
@@ -57,7 +57,7 @@ export class BenchChain {
   }
 
   static async start(): Promise<BenchChain> {
-    const node = await startAnvil({ extraArgs: ['--timestamp', `${HISTORY}`] });
+    const node = await startAnvil({ extraArgs: ['--timestamp', `${GENESIS}`] });
     const deployment = await deployContracts(node.url, { minimumDeposit: 1n });
     const savers = Array.from({ length: SAVERS }, (_, i) => connect(node.url, devAccount(i)));
     return new BenchChain(node, deployment, await Promise.all(savers));

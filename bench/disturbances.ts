@@ -113,8 +113,8 @@ const indexer: Disturbance = {
       await announce(client, CONTRACT, pools);
     });
     // Recent blocks, whose events are published one by one.
-    const begun = Math.floor(Date.now() / 1000) - HEAD.block;
-    const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block, begun];
+    const genesis = Math.floor(Date.now() / 1000) - HEAD.block;
+    const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block, genesis];
     const [, { url: RPC_URL }] = await Helper.start<{ url: string }>('generated-node', orders, ELSEWHERE);
     const block = (): Promise<number> =>
       withClient(databaseUrl, async (client) => (await blockOf(client)) ?? 0);

@@ -27,13 +27,13 @@ const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint
 export class GeneratedNode {
   private server: Server;
 
-  /** @param begun the time of the first block, in seconds; blocks follow each second */
+  /** @param genesis the time of the first block, in seconds; blocks follow each second */
   constructor(
     readonly contract: string,
     private readonly pools: Pool[],
     private readonly perBlock: number,
     readonly head: number,
-    private readonly begun: number,
+    private readonly genesis: number,
   ) {}
 
   async start(): Promise<this> {
@@ -84,7 +84,7 @@ export class GeneratedNode {
       number: hex(number),
       hash: hash('b', number),
       parentHash,
-      timestamp: hex(this.begun + number),
+      timestamp: hex(this.genesis + number),
     });
   }
 
@@ -105,7 +105,7 @@ export class GeneratedNode {
           data: `0x${word(1000 + seq)}${word(seq)}`,
           blockNumber: hex(number),
           blockHash: hash('b', number),
-          blockTimestamp: hex(this.begun + number),
+          blockTimestamp: hex(this.genesis + number),
           transactionHash: hash('a', seq),
           transactionIndex: toHex(index),
           logIndex: toHex(index),

@@ -17,7 +17,7 @@ import { Rpc } from '#indexer/reading/rpc';
 import type { BlockBatch } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
 import { withClient } from '#dev/postgres';
-import { BenchChain, HISTORY, announce, newPools } from './chain';
+import { BenchChain, GENESIS, announce, newPools } from './chain';
 import { BenchDatabase } from './database';
 import { median } from './drive';
 import { GeneratedNode } from './generated-node';
@@ -145,7 +145,7 @@ async function watch(
   isEmpty = false,
 ): Promise<Sample[]> {
   const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
-  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK, HISTORY).start();
+  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, many / PER_BLOCK, GENESIS).start();
   try {
     const url = await database.made('indexer_many', (client) =>
       announce(client, CONTRACT, isEmpty ? [] : pools),

@@ -8,7 +8,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { Replay } from '#indexer/replaying/replay';
 import { withClient } from '#dev/postgres';
-import { announce, newPools } from './chain';
+import { GENESIS, announce, newPools } from './chain';
 import { BenchDatabase } from './database';
 import { hash } from './generated-node';
 import { say } from './output';
@@ -22,7 +22,6 @@ const LOTTERY = `0x${'d1'.repeat(20)}`;
 const OWNERS = Array.from({ length: 50 }, (_, i) => `0x${String(i).padStart(40, 'a')}`);
 const PER_BLOCK = 100;
 const BLOCKS_AT_ONCE = 80;
-const GENESIS = Date.UTC(2024, 0, 1) / 1000;
 const DRAWS = 20;
 const ETHER = 10n ** 18n;
 

@@ -30,8 +30,8 @@ SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_g
 DECLARE
   -- Whether rows come, go or stay.
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
-  -- What changes, summed up by pool, account, type and day: sums without expired deposits, the part of them that is not on
-  -- the chain, the number of rows, the newest id and the latest time.
+  -- What changes, summed up by pool, account, type and day: sums without expired deposits, and the part of them that is not
+  -- on the chain.
   pool_ids uuid[];
   owner_ids uuid[];
   owned boolean[];
@@ -40,6 +40,7 @@ DECLARE
   days date[];
   amounts numeric[];
   pendings numeric[];
+  -- The number of rows that come or go, their newest id and their latest time. Null of an update.
   counts bigint[];
   last_ids text[] COLLATE "C";
   times timestamptz[];
@@ -49,9 +50,8 @@ DECLARE
 BEGIN
   IF TG_OP = 'UPDATE' THEN
     SELECT array_agg(pool_id), array_agg(owner_id), array_agg(by_owner), array_agg(account), array_agg(type),
-      array_agg(day), array_agg(amount), array_agg(pending), array_agg(0), array_agg(NULL::text),
-      array_agg(NULL::timestamptz)
-    INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings, counts, last_ids, times
+      array_agg(day), array_agg(amount), array_agg(pending)
+    INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings
     FROM (
       SELECT r.pool_id, r.owner_id, r.by_owner, r.account::text, r.type::text,
         (r.created_at AT TIME ZONE 'UTC')::date AS day,

@@ -154,7 +154,7 @@ export class Leader {
       await wait(pauseMs, signal);
       if (this.isLive) pauseMs = FIRST_POLL_MS;
       else if (this.audience.isSeen()) {
-        // A read that waits for the end of a limit is enough.
+        // A read that is under way is enough, also one that waits for the end of a limit.
         if (!this.reader.isBusy) this.reader.want();
         pauseMs = Math.min(MOST_POLL_MS, pauseMs * 2);
       }

@@ -164,7 +164,7 @@ describe('the work for many listeners is divided:', () => {
     );
     const leave = streams.map((stream) => hub.add(stream, present));
     try {
-      await until(() => streams.every(({ live }) => live));
+      await until(() => streams.every(({ isConfirmed }) => isConfirmed));
       await addTransaction(app, { poolId: pool, account: user.address });
       const total = (): number => [...writes.values()].reduce((sum, each) => sum + each, 0);
       await until(() => total() >= streams.length);

@@ -2,7 +2,6 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
-import { pause } from '#platform/timing/waits';
 import {
   BEGINNING,
   type LedgerEvent,
@@ -25,8 +24,6 @@ const SWEEP_MS = 1000;
 const PING_MS = 15_000;
 /** Interval at which an idle process checks that streams can still resume from the place of the live ones. */
 const CHECK_MS = 1000;
-/** Wait for the feed of ended sessions to answer again. */
-const FRESH_POLL_MS = 100;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
 /** Events of all pools that are kept for streams that come back. A client that missed more gets `reload`. */
@@ -41,7 +38,7 @@ export interface Opening {
   isGap: boolean;
 }
 
-/** The events that this process has read and kept, from `start` to `cursor`. Live streams have had all of them. */
+/** The events that this process has read and kept, from `start` to `cursor`. */
 interface Recent {
   start: string;
   events: LedgerEvent[];
@@ -50,14 +47,12 @@ interface Recent {
 
 /**
  * Hands the events of the outbox to all streams of this process. Each event is read once, and one query finds for all
- * streams who may read it. A stream that starts further back first gets what it missed from the events that were kept.
- * If they do not reach back far enough, earlier ones are read, once for all streams that come back.
+ * streams who may read it. Streams that start further back get what they missed together, from the events that were
+ * kept. If these do not reach back far enough, earlier ones are read once.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
-  /** Those that have yet to get what they missed. */
-  private readonly behind = new Set<EventStream>();
   private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   /** Undefined while there are no streams. */
   private recent?: Recent;
@@ -100,7 +95,7 @@ export class EventHub implements OnModuleDestroy {
     const pings = setInterval(() => stream.ping(), PING_MS).unref();
     this.timer ??= setInterval(() => this.sessions.sweep(), SWEEP_MS).unref();
     this.recent ??= startingAt(present);
-    this.leave ??= this.poller.add(() => this.sendNewEvents());
+    this.leave ??= this.poller.add(() => this.serve());
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
     return () => {
@@ -123,30 +118,31 @@ export class EventHub implements OnModuleDestroy {
     this.timer = this.leave = this.recent = undefined;
   }
 
-  private async sendNewEvents(): Promise<void> {
+  /** Reads what is new, and sends each stream what it has not had. Those that come back have missed more. */
+  private async serve(): Promise<void> {
     // Send nothing while it is unknown which sessions have ended.
     const { recent } = this;
     if (!recent || !this.sessions.isFresh) return;
-    const read = await this.read(recent.cursor);
+    const { cursor } = recent;
+    const read = await this.read(cursor);
     const events = read.slice(0, this.unknown.endOf(read));
-    if (events.length === 0) return this.checkPlace(recent);
-    const asked = new Set([...this.streams].filter(({ live }) => live));
-    const readers = await this.readersOf(events, [...asked]);
-    // While we waited, the last stream may have left and others may have come.
-    if (this.recent !== recent || !this.sessions.isFresh) return;
-    this.sessions.sweep();
-    recent.cursor = events.at(-1)!.id;
-    recent.events.push(...events);
-    const tooMany = recent.events.length - MOST_MISSED;
-    if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
-    const batch = new EventBatch(events, readers);
-    let written = 0;
-    for (const stream of [...this.streams]) {
-      if (!stream.live) continue;
-      if (asked.has(stream)) stream.send(batch, events.at(-1)!.id);
-      else void this.catchUp(stream);
-      if (++written % STREAMS_PER_TURN === 0) await nextTurn();
+    if (events.length === 0) await this.checkPlace(recent);
+    else {
+      recent.cursor = events.at(-1)!.id;
+      recent.events.push(...events);
+      const tooMany = recent.events.length - MOST_MISSED;
+      if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
     }
+    const streams = [...this.streams].filter((each) => each.isConfirmed && each.cursor < recent.cursor);
+    await this.send(
+      recent,
+      streams.filter((each) => each.cursor >= cursor),
+    );
+    await this.send(
+      recent,
+      streams.filter((each) => each.cursor < cursor),
+      MAX_BUFFERED,
+    );
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
@@ -158,8 +154,8 @@ export class EventHub implements OnModuleDestroy {
     if (performance.now() < this.checkAt) return;
     this.checkAt = performance.now() + CHECK_MS;
     const { usable, present } = await this.look(parseCursor(recent.cursor)!);
-    if (usable || this.recent !== recent) return;
-    this.recent = startingAt(present);
+    if (usable) return;
+    Object.assign(recent, startingAt(present));
     for (const stream of this.streams) stream.reload(present);
   }
 
@@ -167,53 +163,30 @@ export class EventHub implements OnModuleDestroy {
   private async begin(stream: EventStream): Promise<void> {
     try {
       await this.sessions.confirm(stream.session);
+      stream.isConfirmed = true;
+      this.poller.hurry();
     } catch (error) {
       stream.close(error instanceof ApiError ? 'session_ended' : 'database_failed');
     }
-    await this.catchUp(stream);
   }
 
-  /** Sends the stream what it has missed until it is where the live streams are; then it is one of them. */
-  private async catchUp(stream: EventStream): Promise<void> {
-    stream.live = false;
-    this.behind.add(stream);
-    // The call for the first one also serves those that come meanwhile.
-    if (this.behind.size > 1) return;
-    while (this.behind.size > 0) await this.serveBehind();
-  }
-
-  private async serveBehind(): Promise<void> {
-    const { behind, recent } = this;
-    for (const stream of behind) {
-      stream.live = !stream.isClosed && recent !== undefined && stream.cursor >= recent.cursor;
-      if (stream.live || stream.isClosed || !recent) behind.delete(stream);
-    }
-    const streams = [...behind];
-    if (!recent || streams.length === 0) return;
-    if (!this.sessions.isFresh) return pause(FRESH_POLL_MS);
-    try {
-      await this.sendMissed(recent, streams);
-    } catch {
-      // The clients reconnect with the id of the last event that they got.
-      for (const stream of streams) stream.close('database_failed');
-    }
-  }
-
-  /** Sends these streams what they have missed, with one query for all who may read it. */
-  private async sendMissed(recent: Recent, streams: EventStream[]): Promise<void> {
+  /**
+   * Sends these streams what they have not had, with one query for all who may read it.
+   * @param most characters for each stream
+   */
+  private async send(recent: Recent, streams: EventStream[], most = Infinity): Promise<void> {
+    if (streams.length === 0) return;
     const [earliest] = streams.map(({ cursor }) => cursor).sort();
     await this.readBack(recent, earliest);
-    const { start, cursor } = recent;
     const events = recent.events.filter(({ id }) => id > earliest);
     const readers = await this.readersOf(events, streams);
-    if (this.recent !== recent || !this.sessions.isFresh) return;
+    if (!this.sessions.isFresh) return;
     this.sessions.sweep();
     const batch = new EventBatch(events, readers);
     for (const [n, stream] of streams.entries()) {
       if (n > 0 && n % STREAMS_PER_TURN === 0) await nextTurn();
-      if (this.recent !== recent) return;
-      if (stream.cursor < start) stream.reload(cursor);
-      else stream.send(batch, cursor, MAX_BUFFERED);
+      if (stream.cursor < recent.start) stream.reload(recent.cursor);
+      else stream.send(batch, recent.cursor, most);
     }
   }
 

@@ -22,8 +22,8 @@ export type EndReason = (typeof END_REASONS)[number];
 
 /** One client that follows events: what it may read and how far it has read. */
 export class EventStream {
-  /** False while it catches up. */
-  live = false;
+  /** Whether its session is certain not to have ended before it was watched. Nothing is sent before. */
+  isConfirmed = false;
   /** Why we ended it. Otherwise the client does. */
   endReason: EndReason = 'client_left';
   private closed = false;

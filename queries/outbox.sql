@@ -25,12 +25,6 @@ PREPARE end_holding_readers AS
 SELECT end_holding_readers() AS removed, ($1::text) AS reached, ($2::integer) IS NULL AS more;
 
 -- src/ledger/outbox/outbox.sql.ts
--- $1 name text, $2 holder uuid
-PREPARE extend_outbox_hold AS
-UPDATE outbox_consumers SET held_until = now() + make_interval(secs => 15)
-    WHERE name = ($1::text) AND holder = ($2::uuid);
-
--- src/ledger/outbox/outbox.sql.ts
 -- $1 holder uuid, $2 name text
 PREPARE hold_outbox_consumer AS
 UPDATE outbox_consumers SET holder = ($1::uuid), held_until = now() + make_interval(secs => 15)

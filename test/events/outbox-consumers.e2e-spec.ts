@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Database } from '#platform/database/database';
 import { BEGINNING } from '#ledger/outbox/ledger-event';
-import { ADD_CONSUMER, EXTEND_HOLD, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
+import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
 import { useApp } from '../support/app';
 import { emptyOutbox, hold, publish, readBehind, storedCursor } from '../support/events/outbox';
 
@@ -28,26 +28,21 @@ describe('a renewal that comes late', () => {
     await database.write(MOVE_CONSUMER, { name, holder: next, ...places[2], ...LEASE });
     const held = await state();
     expect(await database.write(MOVE_CONSUMER, late)).toBeUndefined();
-    await database.write(EXTEND_HOLD, { name, holder: slow });
     expect(await state()).toEqual(held);
     await database.write(MOVE_CONSUMER, { name, holder: next, ...places[2], ...LEASE, seconds: 0 });
     const free = await state();
-    for (const holder of [slow, next]) {
+    for (const holder of [slow, next])
       expect(await database.write(MOVE_CONSUMER, { ...late, holder })).toBeUndefined();
-      await database.write(EXTEND_HOLD, { name, holder });
-    }
     expect(await state()).toEqual(free);
     expect(await storedCursor(app, name)).toEqual(places[2]);
   });
 });
 
-it('a hold is extended by its holder, whose cursor stays', async () => {
+it('a hold is extended by its holder', async () => {
   const [name, holder] = ['busy', randomUUID()];
   await database.write(ADD_CONSUMER, { name, fromNow: false });
   await hold(app, name, holder);
-  const before = await storedCursor(app, name);
   await app.sql(`UPDATE outbox_consumers SET held_until = '-infinity' WHERE name = $1`, [name]);
-  await database.write(EXTEND_HOLD, { name, holder });
+  await database.write(MOVE_CONSUMER, { name, holder, ...BEGINNING, ...LEASE });
   expect(await hold(app, name, randomUUID())).toBeUndefined();
-  expect(await storedCursor(app, name)).toEqual(before);
 });

@@ -499,7 +499,6 @@ describe('a hot statement reads few rows, by index', () => {
     run(outbox.ADD_CONSUMER, { name: 'another', fromNow: true }),
     run(outbox.DUE_CONSUMER, { name: 'reader' }),
     run(outbox.HOLD_CONSUMER, { name: 'reader', holder: uuidv7() }),
-    run(outbox.EXTEND_HOLD, { name: 'reader', holder: uuidv7() }),
     run(outbox.MOVE_CONSUMER, held),
     run(outbox.SET_ASIDE, { ...held, id: 'x', event: '{}', error: 'x' }),
     run(outbox.ASKED_AGAIN, { name: 'reader' }),

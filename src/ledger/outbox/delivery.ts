@@ -13,7 +13,6 @@ import {
   ASKED_AGAIN,
   type ConsumerState,
   DUE_CONSUMER,
-  EXTEND_HOLD,
   HOLD_CONSUMER,
   HOLD_SECONDS,
   MOVE_CONSUMER,
@@ -211,9 +210,9 @@ export class Delivery {
 
   /** Passes events to the handler. @returns undefined if it has handled them */
   private async failureOf(events: LedgerEvent[]): Promise<{ cause: unknown } | undefined> {
-    const hold = { name: this.handler.consumer, holder: this.holder };
+    let extension: Promise<unknown> | undefined;
     // If an extension fails, the next one may still be in time.
-    const extend = (): unknown => this.database.write(EXTEND_HOLD, hold).catch(() => undefined);
+    const extend = (): unknown => (extension = this.move(HOLD_SECONDS).catch(() => undefined));
     const extending = setInterval(extend, EXTEND_MS).unref();
     try {
       await this.handler.handle(events);
@@ -222,6 +221,8 @@ export class Delivery {
       return { cause };
     } finally {
       clearInterval(extending);
+      // It must not come after the progress that this call makes.
+      await extension;
     }
   }
 

@@ -114,14 +114,6 @@ export const HOLD_CONSUMER = statement<
       (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed`,
 );
 
-/** Holds a consumer for longer while the handler is at work. It changes nothing if another process holds it. */
-export const EXTEND_HOLD = statement<{ name: string; holder: string }, never>(
-  'extend_outbox_hold',
-  { name: 'text', holder: 'uuid' },
-  `UPDATE outbox_consumers SET held_until = now() + make_interval(secs => ${HOLD_SECONDS})
-    WHERE name = :name AND holder = :holder`,
-);
-
 /** The cursor of a consumer, and what is known of the event after it. */
 export interface ConsumerState extends OutboxCursor {
   /** How often in a row it failed alone. */
@@ -149,7 +141,7 @@ const MOVE = `
       retry_at = now() + make_interval(secs => :wait)
     WHERE name = :name AND holder = :holder RETURNING name`;
 
-/** Stores the progress of a held consumer. No row: another process holds it. `seconds` 0 ends the hold. */
+/** Stores the progress of a held consumer and extends the hold, or ends it (`seconds` 0). No row: another process holds it. */
 export const MOVE_CONSUMER = statement<Move, { name: string }>('move_outbox_consumer', STATE, MOVE);
 
 /** Sets an event aside and moves the consumer behind it, both or nothing. No row: another process holds it. */

@@ -3,7 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
-import { DatabaseUnavailable, OutcomeUnknown, isOutcomeUnknown } from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, isOutcomeUnknown } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 
 /** What the repositories of the given manager do, `manager.withRepository(this.notes)`. It waits for nothing else. */
@@ -65,21 +65,13 @@ export class Transactions {
       const client = (await runner.connect()) as DatabaseClient;
       // Whatever is under way then fails, and is undone unless it is the commit.
       const stop = afterIo(left(answerMs), () => client.cut());
-      return await commit(client, runner.manager.transaction(guarded)).finally(stop);
+      return await runner.manager.transaction(guarded).finally(stop);
     } catch (error) {
-      // To the connection, whatever is sent outside of a transaction may have been done.
+      // To the connection, whatever is sent may have been done.
       if (mayBeDone || !isOutcomeUnknown(error)) throw error;
       throw new DatabaseUnavailable('database connection lost', { cause: error });
     } finally {
       await runner.release();
     }
   }
-}
-
-/** @throws OutcomeUnknown when the commit gave up waiting for its standby */
-async function commit<Result>(client: DatabaseClient, transaction: Promise<Result>): Promise<Result> {
-  client.takeUnreplicated();
-  const result = await transaction;
-  if (client.takeUnreplicated()) throw new OutcomeUnknown('the commit is not on a standby yet');
-  return result;
 }

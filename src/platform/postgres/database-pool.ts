@@ -1,19 +1,14 @@
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PgClient, onServerError } from './pg-internals';
-import { COMMIT } from './typeorm-internals';
 import { DatabaseUnavailable, OutcomeUnknown, endsSession, tellsNothing } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
 
-/** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns if it gives up. */
-const WAIT_FOR_STANDBYS = 'SyncRepWaitForLSN';
-
 /** A connection that knows when it is lost. pg reports this by errors that differ from others only in their text. */
 export class DatabaseClient extends PgClient {
   lost = false;
   private endedByServer = false;
-  private unreplicated = false;
   /** Set by the pool. */
   inUse = false;
 
@@ -21,9 +16,6 @@ export class DatabaseClient extends PgClient {
     super(config);
     onServerError(this, ({ code }) => {
       if (endsSession(code)) this.endedByServer = true;
-    });
-    this.on('notice', ({ routine }) => {
-      if (routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
     });
   }
 
@@ -62,24 +54,14 @@ export class DatabaseClient extends PgClient {
     return this.lost ? new DatabaseUnavailable('database connection lost', { cause: error }) : error;
   }
 
-  /** Whether a commit since the last call gave up waiting for its standbys. */
-  takeUnreplicated(): boolean {
-    const { unreplicated } = this;
-    this.unreplicated = false;
-    return unreplicated;
-  }
-
-  /**
-   * As pg's `query`, but the promise, which TypeORM uses, rejects with the error of `describe`. What a transaction
-   * did before its COMMIT is undone when the connection is lost.
-   */
+  /** As pg's `query`, but the promise, which TypeORM uses, rejects with the error of `describe`. */
   override query(...args: unknown[]): unknown {
-    const writes = !this.lost && (this.getTransactionStatus() !== 'T' || args[0] === COMMIT);
+    const wasLost = this.lost;
     const result = super.query(...args);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {
-      // This does not see when a statement completes.
-      throw this.describe(error, writes, true);
+      // Whether the statement writes, and when it completes, is not known here. `Transactions` knows whether it commits.
+      throw this.describe(error, !wasLost, true);
     });
   }
 }

@@ -11,6 +11,3 @@ export const poolOf = ({ driver }: DataSource): Pool => (driver as unknown as { 
 
 /** For the option `driver`: of pg, TypeORM uses nothing but the class of its pool. */
 export const driverWith = (PoolClass: typeof Pool): { Pool: typeof Pool } => ({ Pool: PoolClass });
-
-/** The text with which TypeORM commits a transaction. If the connection is lost in it, nobody knows the outcome. */
-export const COMMIT = 'COMMIT';

@@ -10,8 +10,7 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * The connection was lost while a statement that writes was under way, or its commit is not safe yet: it may have been
- * done, or may still be.
+ * The connection was lost while a statement that writes was under way: it may have been done, or may still be.
  */
 export class OutcomeUnknown extends DatabaseUnavailable {
   override readonly name = 'OutcomeUnknown';

@@ -244,9 +244,7 @@ export class StatementPool {
     const isRetried = error !== null && this.retry(work, error, client.lost);
     if (!connection.retired) this.fill(connection);
     else if (connection.sent.size === 0) this.end(connection);
-    if (isRetried) return;
-    if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
-    else work.callback(error, rows);
+    if (!isRetried) work.callback(error, rows);
   }
 
   /** Looks for what is late while statements wait or have no answer. A timer for each of them would cost more. */

@@ -4,7 +4,7 @@ import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { CANCEL_UNPAID, FORGET_CANCELLED, UNPAID } from '#features/pools/unpaid.sql';
 import { MONEY_KINDS } from '#indexer/reading/money';
-import { CONTRACTS, type SignedIn, useApp } from '../support/app';
+import { CONTRACTS, type SignedIn, sweepAll, useApp } from '../support/app';
 import { addTransaction, newHash, quarantine } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
@@ -302,12 +302,12 @@ describe('time', () => {
       await announced(8),
     ];
     await told(go[1].depositId);
-    expect(await process().sweep()).toBe(0);
+    expect(await sweepAll(process())).toBe(0);
     await reads(daysAgo(5));
     // The indexer has not read payments of the last days.
-    expect(await process().sweep()).toBe(2);
+    expect(await sweepAll(process())).toBe(2);
     await reads(new Date());
-    expect(await process().sweep()).toBe(3);
+    expect(await sweepAll(process())).toBe(3);
     expect(await left()).toEqual([...before, ...stay.map(({ id }) => id)].sort());
     expect(await kept()).toEqual(go.map(({ id }) => id).sort());
     expect((await app.get(`/pools/${go[0].id}`, member)).status).toBe(404);
@@ -319,22 +319,22 @@ describe('time', () => {
     await reads(new Date());
     await told((await announced(8)).depositId);
     const before = await left();
-    expect(await rows.sweep()).toBe(0);
+    expect(await sweepAll(rows)).toBe(0);
     const late = await announced(9);
     const old = await announced(61);
-    expect(await rows.sweep()).toBe(0);
+    expect(await sweepAll(rows)).toBe(0);
     jest.useFakeTimers({
       now: Date.now() + 3_600_001,
       doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout', 'performance'],
     });
     try {
-      expect(await rows.sweep()).toBe(1);
+      expect(await sweepAll(rows)).toBe(1);
     } finally {
       jest.useRealTimers();
     }
     expect(await kept()).toEqual([late.id]);
     expect(await left()).toEqual([...before, old.id].sort());
-    expect(await process().sweep()).toBe(1);
+    expect(await sweepAll(process())).toBe(1);
   });
 
   it('forgets a cancelled pool after a month, once the ledger has all payments until then', async () => {
@@ -350,20 +350,20 @@ describe('time', () => {
     };
     const ids = [await cancelled(29), await cancelled(31), await cancelled(40), await cancelled(40, APART)];
     await quarantine(app, APART);
-    await process().sweep();
+    await sweepAll(process());
     expect(await kept()).toEqual([...ids].sort());
     await reads(daysAgo(5));
-    expect(await process().sweep()).toBe(1);
+    expect(await sweepAll(process())).toBe(1);
     expect(await kept()).toEqual([ids[0], ids[1], ids[3]].sort());
     await reads(new Date());
     // A payment may wait for its confirmations.
     await app.sql('UPDATE chain_cursor SET block_number = 1');
-    expect(await process().sweep()).toBe(0);
+    expect(await sweepAll(process())).toBe(0);
     await app.sql('UPDATE chain_cursor SET block_number = 0');
-    await process().sweep();
+    await sweepAll(process());
     expect(await kept()).toEqual([ids[0], ids[3]].sort());
     await app.sql('DELETE FROM chain_contracts_apart');
-    await process().sweep();
+    await sweepAll(process());
     expect(await kept()).toEqual([ids[0]]);
     await expect(app.sql('UPDATE cancelled_pools SET cancelled_at = now()')).rejects.toThrow('refused');
   });

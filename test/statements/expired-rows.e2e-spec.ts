@@ -6,7 +6,7 @@ import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sql';
 import { createApp } from '#api/app.setup';
-import { TEN, until, useApp } from '../support/app';
+import { TEN, sweepAll, until, useApp } from '../support/app';
 import { pagesOf, planOf } from '../support/plans';
 
 const app = useApp();
@@ -73,26 +73,11 @@ it('begins with no other table after it was stopped, so that a stop waits for on
   expect(write).toHaveBeenCalledTimes(1);
 });
 
-it('lets tables take turns, so that none waits for a long one', async () => {
-  const tables: string[] = [];
-  const write = async ({ name }: { name: string }): Promise<object> => {
-    tables.push(name);
-    return { removed: 1000, reached: null, more: name === 'long' && tables.length < 5 };
-  };
-  const rows = new ExpiredRows(
-    { write } as unknown as Database,
-    { inc: () => undefined } as unknown as Counter,
-  );
-  for (const name of ['long', 'short']) rows.register(name, { ...REMOVE_EXPIRED_NONCES, name });
-  await rows.sweep();
-  expect(tables).toEqual(['long', 'short', 'long', 'long', 'long']);
-});
-
 it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');
   try {
-    expect(await remover().sweep()).toBe(3500);
+    expect(await sweepAll(remover())).toBe(3500);
     expect(write.mock.calls.filter(([statement]) => statement === REMOVE_EXPIRED_NONCES)).toHaveLength(4);
   } finally {
     write.mockRestore();
@@ -103,7 +88,7 @@ it('runs in one process at a time, and skips rows that a request has locked', as
   const client = await app.connect();
   try {
     await expire(3000);
-    const sums = await Promise.all([remover(), remover(), remover()].map((each) => each.sweep()));
+    const sums = await Promise.all([remover(), remover(), remover()].map(sweepAll));
     expect(sums.reduce((sum, each) => sum + each)).toBe(3000);
     await expire(5);
     await client.query('BEGIN; SELECT pg_advisory_xact_lock(hashtextextended($$expired nonces$$, 0))');
@@ -156,7 +141,7 @@ it('costs no more while a backup keeps every removed row', async () => {
   const before = await issue();
   await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nonces');
   await expire(40_000);
-  expect(await remover().sweep()).toBe(40_000);
+  expect(await sweepAll(remover())).toBe(40_000);
   // The heap has grown by some hundred pages of dead rows.
   expect(await issue()).toBeLessThan(before + 10);
   const [{ now }] = await app.sql<{ now: string }>('SELECT now()::text AS now');

@@ -341,6 +341,14 @@ export const linesOfRequests = (lines: string[]): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ reqId, context }) => reqId !== undefined || context === undefined);
 
+/** Removes expired rows until no batch is full. @returns how many */
+export async function sweepAll(rows: ExpiredRows): Promise<number> {
+  let total = 0;
+  do total += await rows.sweep();
+  while (rows.hasMore);
+  return total;
+}
+
 /** Waits until the condition holds. The test's time limit applies. */
 export async function until(condition: () => unknown): Promise<void> {
   while (!(await condition())) await wait(10);

@@ -10,17 +10,13 @@ import type { Counter } from 'prom-client';
 import { OutageLog } from '#platform/log/outage-log';
 import { type TypedStatement, statement } from '#platform/postgres/statement';
 import { Loop } from '#platform/timing/loop';
-import { pause } from '#platform/timing/waits';
 import { Database } from './database';
 
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;
-const MAX_REST_MS = 1000;
-/** A sweep ends after this time and the next one continues it, so that rows that expire meanwhile wait no longer. */
-const MAX_SWEEP_MS = 60_000;
 /** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
-/** Interval after which a sweep starts over, for rows that were locked or came late. */
+/** Interval after which a table is looked at from its start, for rows that were locked or came late. */
 const FROM_START_MS = 3_600_000;
 
 export interface ExpiryParameters {
@@ -73,12 +69,14 @@ type First = Partial<Pick<Expiry, 'batch' | 'after'>>;
  */
 @Injectable()
 export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(ExpiredRows.name);
   private readonly tables: Expiry[] = [];
+  /** How long the last sweep took, if more rows may follow it. */
+  private tookMs?: number;
   private readonly loop = new Loop(
     () => this.sweep(),
-    () => SWEEP_MS * (0.5 + Math.random()),
-    new OutageLog(this.logger, 'removing expired rows failed; retrying'),
+    // So it uses at most half of a connection's time.
+    () => this.tookMs ?? SWEEP_MS * (0.5 + Math.random()),
+    new OutageLog(new Logger(ExpiredRows.name), 'removing expired rows failed; retrying'),
   );
 
   constructor(
@@ -99,36 +97,32 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     await this.loop.stop();
   }
 
+  /** Whether the last sweep left a table with more rows. */
+  get hasMore(): boolean {
+    return this.tookMs !== undefined;
+  }
+
   /**
-   * Removes rows that have expired, of each table whatever happens to the others. Tables take turns, so that none
-   * waits for a long one. Rests after each full batch for as long as it took, so that it uses at most half of a
-   * connection's time.
+   * Removes a batch of each table, whatever happens to the others.
    * @returns the number of rows
    * @throws as Database.write, after all tables
    */
   async sweep(): Promise<number> {
-    const { signal } = this.loop;
     let total = 0;
+    let hasMore = false;
     const errors: unknown[] = [];
-    const ends = performance.now() + MAX_SWEEP_MS;
-    for (let open = this.tables; open.length > 0 && performance.now() < ends && !signal.aborted;) {
-      const unfinished: Expiry[] = [];
-      for (const expiry of open) {
-        if (signal.aborted) break;
-        const began = performance.now();
-        try {
-          const { removed, more } = await this.removeBatch(expiry);
-          total += removed;
-          if (!more) continue;
-          unfinished.push(expiry);
-          await pause(Math.min(performance.now() - began, MAX_REST_MS), signal);
-        } catch (error) {
-          errors.push(error);
-        }
+    const began = performance.now();
+    for (const expiry of this.tables) {
+      if (this.loop.signal.aborted) break;
+      try {
+        const { removed, more } = await this.removeBatch(expiry);
+        total += removed;
+        hasMore ||= more;
+      } catch (error) {
+        errors.push(error);
       }
-      open = unfinished;
     }
-    if (total > 0) this.logger.debug(`removed ${total} expired rows`);
+    this.tookMs = hasMore ? performance.now() - began : undefined;
     if (errors.length > 0) throw errors[0];
     return total;
   }

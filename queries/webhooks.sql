@@ -34,15 +34,16 @@ SELECT * FROM claimed
 UNION ALL SELECT sorted_uuid(), id, 0, url, secrets, NULL FROM asked WHERE is_challenged;
 
 -- src/extensions/webhooks/deliveries.sql.ts
--- $1 lanes text[], $2 full text[]
+-- $1 full text[]
 PREPARE due_webhooks AS
 SELECT *, date_part('epoch', now()) AS now FROM (
-  SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
-    SELECT w.* FROM unnest(($1::text[])) AS each (lane) CROSS JOIN LATERAL (
-      SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
+  SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', due_at) AS since FROM (
+    SELECT w.* FROM unnest('{quick,challenge,slow}'::text[]) AS each (lane) CROSS JOIN LATERAL (
+      SELECT id, lane, user_id AS owner, host, due_at
       FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
-        AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && ($2::text[])
+        AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && ($1::text[])
       ORDER BY due_at, id LIMIT 5000) w
+    WHERE each.lane <> ALL (($1::text[]))
   ) seen ORDER BY lane, owner, host, due_at, id
 ) first ORDER BY since, id;
 

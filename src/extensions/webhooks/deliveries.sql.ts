@@ -2,7 +2,7 @@ import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialE
 import { removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
-import type { Lane, Waiting } from './slots';
+import { LANES, type Lane, type Waiting } from './slots';
 import type { Webhook } from './webhook.entity';
 import { NOTICES } from './webhooks.dto';
 
@@ -30,7 +30,7 @@ export const CHALLENGED = {
   status: 'UNVERIFIED',
   challengeTries: 0,
   challengeAskedAt: () => 'now()',
-  retryAt: () => `'-infinity'`,
+  retryAt: () => 'now()',
   takenUntil: () => `'-infinity'`,
   failures: 0,
   failingSince: null,
@@ -45,20 +45,21 @@ export interface DueWebhook extends Waiting {
 }
 
 /**
- * The due webhooks of these lanes, longest waiting first: the first of each user at each host, without those that can get
- * no slot now (see `Slots.full`). Looks at no more than 5,000 of each lane.
+ * The due webhooks, longest waiting first: the first of each user at each host, without those that can get no slot now
+ * (see `Slots.full`). Looks at no more than 5,000 of each lane.
  */
-export const DUE_WEBHOOKS = statement<{ lanes: Lane[]; full: string[] }, DueWebhook>(
+export const DUE_WEBHOOKS = statement<{ full: string[] }, DueWebhook>(
   'due_webhooks',
-  { lanes: 'text[]', full: 'text[]' },
+  { full: 'text[]' },
   `
     SELECT *, date_part('epoch', now()) AS now FROM (
-      SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', since) AS since FROM (
-        SELECT w.* FROM unnest(:lanes) AS each (lane) CROSS JOIN LATERAL (
-          SELECT id, lane, user_id AS owner, host, due_at, greatest(due_at, challenge_asked_at, created_at) AS since
+      SELECT DISTINCT ON (lane, owner, host) id, lane, owner, host, date_part('epoch', due_at) AS since FROM (
+        SELECT w.* FROM unnest('{${LANES.join()}}'::text[]) AS each (lane) CROSS JOIN LATERAL (
+          SELECT id, lane, user_id AS owner, host, due_at
           FROM webhooks WHERE lane = each.lane AND due_at <= now() AND status <> 'DISABLED'
             AND NOT ARRAY[lane || ' user ' || user_id, lane || ' host ' || host] && :full
           ORDER BY due_at, id LIMIT 5000) w
+        WHERE each.lane <> ALL (:full)
       ) seen ORDER BY lane, owner, host, due_at, id
     ) first ORDER BY since, id`,
 );

@@ -6,7 +6,7 @@ import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { WebhooksSettings } from './webhooks.settings';
 import { signatureHeaders } from './signature';
-import { LANES, Slots } from './slots';
+import { Slots } from './slots';
 import { type Message, SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
 import {
   CLAIM_DELIVERIES,
@@ -57,10 +57,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private async serveDueWebhooks(): Promise<void> {
     const began = performance.now();
     if (began < this.restsUntil) return;
-    const full = this.slots.full();
-    const lanes = LANES.filter((lane) => !full.includes(lane));
-    if (lanes.length === 0) return;
-    const due = await this.database.readAll(DUE_WEBHOOKS, { lanes, full });
+    const due = await this.database.readAll(DUE_WEBHOOKS, { full: this.slots.full() });
     const turns = this.slots.share(due);
     const took = performance.now() - began;
     if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);

@@ -231,18 +231,17 @@ wanted AS MATERIALIZED (
 SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
 ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = 10
     ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
-  ), bodies AS (
-    INSERT INTO webhook_events (id, body) SELECT id, body FROM events
-    WHERE id = ANY (ARRAY(
-      SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
-    ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
   )
-  SELECT count(*)::integer AS crowds FROM crowds;
+  INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+  WHERE id = ANY (ARRAY(
+    SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
+  ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after text
 PREPARE next_webhook_crowd AS
-SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1;
+(SELECT subject FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject LIMIT 1)
+UNION ALL (SELECT subject FROM webhook_crowds ORDER BY subject LIMIT 1) LIMIT 1;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after timestamptz, $2 batch integer

@@ -56,7 +56,7 @@ export class EventHub implements OnModuleDestroy {
   private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   /** Undefined while there are no streams. */
   private recent?: Recent;
-  private leave?: () => void;
+  private leave?: () => Promise<void>;
   private checkAt = -Infinity;
   private timer?: NodeJS.Timeout;
   private stopping = false;
@@ -95,7 +95,7 @@ export class EventHub implements OnModuleDestroy {
     const pings = setInterval(() => stream.ping(), PING_MS).unref();
     this.timer ??= setInterval(() => this.sessions.sweep(), SWEEP_MS).unref();
     this.recent ??= startingAt(present);
-    this.leave ??= this.poller.add(() => this.serve());
+    this.leave ??= this.poller.add('event streams', () => this.serve());
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
     return () => {
@@ -114,7 +114,7 @@ export class EventHub implements OnModuleDestroy {
 
   private stopFollowing(): void {
     clearInterval(this.timer);
-    this.leave?.();
+    void this.leave?.();
     this.timer = this.leave = this.recent = undefined;
   }
 

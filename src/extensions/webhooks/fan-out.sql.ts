@@ -74,7 +74,7 @@ export type FannedOut = { id: string; topic: string; body: string } & Audience;
  * and some others. What has more goes on in `webhook_crowds`.
  * @param events JSON of FannedOut[]
  */
-export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
+export const FAN_OUT = statement<{ events: string }, never>(
   'fan_out_to_webhooks',
   { events: 'jsonb' },
   `
@@ -97,19 +97,20 @@ export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
       SELECT coalesce(e.pool::text, '${EVERYONE}'), e.id, e.topic, c.address, c.webhook
       FROM (${LAST_OF_CROWD}) c JOIN events e ON e.id = c.event WHERE c.n = ${EACH}
       ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
-    ), bodies AS (
-      INSERT INTO webhook_events (id, body) SELECT id, body FROM events
-      WHERE id = ANY (ARRAY(
-        SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
-      ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
     )
-    SELECT count(*)::integer AS crowds FROM crowds`,
+    INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+    WHERE id = ANY (ARRAY(
+      SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
+    ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING`,
 );
 
+/** The subject after one, in a circle. */
 export const NEXT_CROWD = statement<{ after: string }, { subject: string }>(
   'next_webhook_crowd',
   { after: 'text' },
-  'SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1',
+  `
+    (SELECT subject FROM webhook_crowds WHERE subject > :after ORDER BY subject LIMIT 1)
+    UNION ALL (SELECT subject FROM webhook_crowds ORDER BY subject LIMIT 1) LIMIT 1`,
 );
 
 /** Goes on with a subject's first events, from where each has come to. Leaves out what another process is at. */

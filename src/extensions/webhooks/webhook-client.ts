@@ -12,7 +12,7 @@ import { problemOf } from './webhook-target';
 import { WebhooksSettings } from './webhooks.settings';
 
 /** Limit for the whole attempt: name lookup, connection, request and answer. */
-export const SEND_TIMEOUT_MS = 8000;
+const SEND_TIMEOUT_MS = 8000;
 /** Bytes of an answer that are read. They are discarded, unless it answers a challenge. */
 const ANSWER_BYTES = 1024;
 /** Makes Node ask `lookup` for all addresses and try one after the other. Its types lack the option here. */

@@ -24,7 +24,7 @@ it('keeps its slots when the claim fails', async () => {
     return Promise.reject(new Error('lock timeout'));
   };
   let round = (): Promise<void> => Promise.resolve();
-  const poller = { add: (task: () => Promise<void>) => (round = task), hurry: () => undefined };
+  const poller = { add: (_: string, task: () => Promise<void>) => (round = task), hurry: () => undefined };
   new WebhookSender(
     { readAll: run, writeAll: run } as unknown as Database,
     poller as unknown as OutboxPoller,

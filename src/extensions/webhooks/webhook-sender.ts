@@ -7,7 +7,7 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { WebhooksSettings } from './webhooks.settings';
 import { signatureHeaders } from './signature';
 import { Slots } from './slots';
-import { type Message, SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
+import { type Message, WebhookClient } from './webhook-client';
 import {
   CLAIM_DELIVERIES,
   type ClaimedDelivery,
@@ -20,7 +20,7 @@ import {
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
 /** Time that running requests get at shutdown. */
-const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
+const STOP_MS = 3000;
 /** After a look that finds `CROWD` webhooks, the sender rests for `CROWD_RESTS` times its duration, a second at most. */
 const CROWD = 500;
 const CROWD_RESTS = 4;
@@ -34,7 +34,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly running = new Set<Promise<void>>();
   private readonly slots = new Slots();
   private readonly stop = new AbortController();
-  private leave: () => void = () => undefined;
+  private leave?: () => Promise<void>;
 
   constructor(
     private readonly database: Database,
@@ -45,11 +45,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.leave = this.poller.add(() => this.serveDueWebhooks());
+    this.leave = this.poller.add('sending webhooks', () => this.serveDueWebhooks());
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.leave();
+    await this.leave?.();
     const timer = setTimeout(() => this.stop.abort(), STOP_MS);
     await Promise.all(this.running).finally(() => clearTimeout(timer));
   }

@@ -40,7 +40,7 @@ async function run(given: {
     },
     { read: ask, write: ask, readAll: () => rows } as unknown as Database,
     {
-      add: (task: typeof look) => ((look = task), (): void => undefined),
+      add: (_: string, task: typeof look) => ((look = task), () => Promise.resolve()),
       hurry: () => undefined,
     } as unknown as OutboxPoller,
     { lag: counter, failures: counter, setAside: counter } as unknown as ConsumerMetrics,

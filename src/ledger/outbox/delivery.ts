@@ -54,7 +54,7 @@ export class ConsumerMetrics {
  */
 export class Delivery {
   private readonly unknown: UnknownTopics;
-  private readonly leave: () => void;
+  private readonly leave: () => Promise<void>;
   private isRegistered = false;
   private running?: Promise<void>;
   private stopping = false;
@@ -77,13 +77,13 @@ export class Delivery {
     this.unknown = new UnknownTopics(logger, consumer);
     metrics.failures.inc({ consumer }, 0);
     metrics.setAside.inc({ consumer }, 0);
-    this.leave = poller.add(() => this.look());
+    this.leave = poller.add(`consumer ${consumer}`, () => this.look());
   }
 
   /** Stops after the current call of the handler. */
   async stop(): Promise<void> {
-    this.leave();
     this.stopping = true;
+    await this.leave();
     await this.running;
   }
 

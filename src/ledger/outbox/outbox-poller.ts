@@ -1,54 +1,48 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { OutageLog } from '#platform/log/outage-log';
 import { Loop } from '#platform/timing/loop';
 
-/** Time from the beginning of a read of the outbox to the next. */
+/** Time from the beginning of a run of a task to the next. */
 const POLL_MS = 250;
 
-type Task = () => Promise<void>;
-
 /**
- * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task. It polls, because a
- * notification comes at commit, when an older transaction may still prevent the event from being read.
+ * Repeats what looks for events and what is to become of them: consumers, streams, and the parts of webhooks each add a
+ * task, and none waits for another. It polls, because a notification comes at commit, when an older transaction may
+ * still prevent the event from being read.
  */
 @Injectable()
-export class OutboxPoller implements OnApplicationBootstrap, OnModuleDestroy {
-  readonly tasks = new Set<Task>();
-  /** When the last read began, as a `performance.now()`. */
-  private begun = 0;
-  private readonly loop = new Loop(
-    () => this.runTasks(),
-    () => Math.max(0, this.begun + POLL_MS - performance.now()),
-    new OutageLog(new Logger(OutboxPoller.name), 'reading events failed; retrying', 'events are read again'),
-  );
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
+export class OutboxPoller implements OnModuleDestroy {
+  readonly tasks = new Set<Loop>();
+  private readonly logger = new Logger(OutboxPoller.name);
 
   /**
    * Runs a task repeatedly; each run starts after the one before has finished.
-   * @returns a function that stops it
+   * @param what is named in the log when the task fails
+   * @returns a function that stops it, and waits for the run that is under way
    */
-  add(task: Task): () => void {
-    this.tasks.add(task);
-    this.hurry();
-    return () => void this.tasks.delete(task);
+  add(what: string, task: () => Promise<void>): () => Promise<void> {
+    let begun = -Infinity;
+    const run = (): Promise<void> => {
+      begun = performance.now();
+      return task();
+    };
+    const wait = (): number => Math.max(0, begun + POLL_MS - performance.now());
+    const outage = new OutageLog(this.logger, `${what} failed; retrying`, `${what} resumed`);
+    const loop = new Loop(run, wait, outage);
+    this.tasks.add(loop);
+    loop.start();
+    return () => {
+      this.tasks.delete(loop);
+      return loop.stop();
+    };
   }
 
   /** Runs the tasks again without waiting. */
   hurry(): void {
-    this.loop.hurry();
+    for (const loop of this.tasks) loop.hurry();
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async runTasks(): Promise<void> {
-    this.begun = performance.now();
-    const results = await Promise.allSettled([...this.tasks].map((task) => task()));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
+    await Promise.all([...this.tasks].map((loop) => loop.stop()));
   }
 }

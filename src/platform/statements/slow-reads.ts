@@ -25,7 +25,10 @@ const LIMIT = {
   text: `SELECT WHERE set_config('statement_timeout', $1, true) = ''`,
 };
 
-/** Whether it names its caller. Reads that do not, and ask for the same, share an answer. */
+/**
+ * Whether it names its caller. Reads that do not, and ask for the same, share an answer: those that come from everybody
+ * would otherwise never be fewer than run one after the other.
+ */
 const isCharged = ({ statement }: BoundStatement): boolean => statement.payer !== undefined;
 
 /** Who causes a read: its caller, or what it asks for. */

@@ -154,8 +154,9 @@ export async function announce(client: Client, contract: string, pools: Pool[]):
   );
   await client.query(`INSERT INTO pool_members SELECT id, owner, 'OWNER', 'cooperative' FROM announced`);
   await client.query(
-    `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-     SELECT deposit, id, 'DEPOSIT', 'PENDING', owner, $1, $1, now() FROM announced`,
+    `INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
+     SELECT a.deposit, p.id, p.owner_id, true, 'DEPOSIT', 'PENDING', a.owner, $1, $1, now()
+     FROM announced a JOIN pools p USING (id)`,
     [AMOUNT],
   );
   await client.query('ANALYZE');

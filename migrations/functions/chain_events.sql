@@ -73,5 +73,3 @@ CREATE OR REPLACE TRIGGER publish_updated_draw_events AFTER UPDATE ON chain_even
   REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_chain_events();
 CREATE OR REPLACE TRIGGER publish_deleted_draw_events AFTER DELETE ON chain_events
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_chain_events();
-
-DROP FUNCTION IF EXISTS publish_inserted_draw_events, publish_updated_draw_events, publish_deleted_draw_events;

@@ -2,13 +2,6 @@
 -- each array is of pool n; `members` holds arrays as text. One statement keeps their totals and writes their events, which
 -- costs less than the triggers of other writers.
 
--- Makes these the pools of those of their contracts that are one pool and have none.
-CREATE OR REPLACE FUNCTION take_contracts(pools uuid[], contracts text[]) RETURNS void LANGUAGE sql
-SET search_path = public, pg_temp AS $$
-  UPDATE chain_contracts k SET pool_id = n.id FROM unnest(pools, contracts) AS n(id, contract)
-  WHERE k.address = n.contract AND k.pools_by = 'contract' AND k.pool_id IS NULL
-$$;
-
 CREATE OR REPLACE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -104,19 +97,14 @@ BEGIN
     FROM pool_members m CROSS JOIN LATERAL (VALUES (m.type::text), ('DEPOSIT')) AS k(type)
     WHERE m.pool_id = ANY(NEW.pools) AND m.indexed GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-    -- What refresh_streams would find: a new pool has its first deposit and nothing else.
-    INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
-    SELECT n.pool, m.address, 'DEPOSIT', 'PENDING', n.deposit, n.deposit
-    FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit)
-    -- Each pool by the index: a plain join would read the whole table while its statistics say that it is almost empty.
-    CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = n.pool AND indexed OFFSET 0) m;
+    PERFORM refresh_streams(NEW.pools);
   END IF;
-  IF places <> '{}' THEN PERFORM take_contracts(NEW.pools, NEW.contracts); END IF;
+  IF places <> '{}' THEN
+    UPDATE chain_contracts k SET pool_id = n.id FROM unnest(NEW.pools, NEW.contracts) AS n(id, contract)
+    WHERE k.address = n.contract AND k.pools_by = 'contract' AND k.pool_id IS NULL;
+  END IF;
   PERFORM set_config('savings.creating', 'off', true);
   RETURN NEW;
 END $$;
 
 CREATE OR REPLACE TRIGGER create_pools INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION create_pools();
-
-DROP TRIGGER IF EXISTS a_refuse_who_left ON new_pools;
-DROP FUNCTION IF EXISTS refuse_who_left, hold_places;

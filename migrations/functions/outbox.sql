@@ -101,6 +101,3 @@ DO $$ BEGIN
       FOR EACH ROW EXECUTE FUNCTION publish_staged();
   END IF;
 END $$;
-
-DROP TRIGGER IF EXISTS publish_pools ON pools;
-DROP FUNCTION IF EXISTS publish_pools;

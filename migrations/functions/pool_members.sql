@@ -91,6 +91,3 @@ CREATE OR REPLACE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR
   WHEN (NEW.role = 'MEMBER' AND creating() IS NOT TRUE) EXECUTE FUNCTION pool_members_changed();
 CREATE OR REPLACE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
   FOR EACH ROW EXECUTE FUNCTION pool_members_changed();
-
-DROP TRIGGER IF EXISTS pool_members_deleting ON pool_members;
-DROP FUNCTION IF EXISTS pool_members_deleting, pool_members_inserted, pool_members_deleted, count_membership, move_outside;

@@ -24,13 +24,3 @@ CREATE OR REPLACE TRIGGER member_streams_derived BEFORE INSERT OR UPDATE OR DELE
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
 CREATE OR REPLACE TRIGGER member_counts_derived BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON member_counts
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('derived from the ledger');
-
-DROP TRIGGER IF EXISTS pools_kept ON pools;
-DROP TRIGGER IF EXISTS pool_members_kept ON pool_members;
-DROP TRIGGER IF EXISTS transactions_kept ON transactions;
-DROP TRIGGER IF EXISTS yield_accruals_kept ON yield_accruals;
-DROP TRIGGER IF EXISTS account_days_kept ON account_days;
-DROP TRIGGER IF EXISTS owner_totals_kept ON owner_totals;
-DROP TRIGGER IF EXISTS pool_totals_kept ON pool_totals;
-DROP TRIGGER IF EXISTS member_streams_kept ON member_streams;
-DROP TRIGGER IF EXISTS member_counts_kept ON member_counts;

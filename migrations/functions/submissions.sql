@@ -35,5 +35,3 @@ CREATE OR REPLACE TRIGGER publish_told_again AFTER UPDATE ON submissions
   REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
 CREATE OR REPLACE TRIGGER publish_taken_back AFTER DELETE ON submissions
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_submissions();
-
-DROP FUNCTION IF EXISTS publish_told, publish_told_again, publish_taken_back;

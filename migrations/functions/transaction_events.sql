@@ -81,8 +81,3 @@ CREATE OR REPLACE TRIGGER publish_updated_transactions AFTER UPDATE ON transacti
   REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION publish_transactions();
 CREATE OR REPLACE TRIGGER publish_deleted_transactions AFTER DELETE ON transactions
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION publish_transactions();
-
-DROP TRIGGER IF EXISTS submissions_follow ON transactions;
-DROP TRIGGER IF EXISTS submissions_end ON transactions;
-DROP FUNCTION IF EXISTS publish_inserted_transactions, publish_updated_transactions, publish_deleted_transactions,
-  submissions_follow, submissions_end;

@@ -11,18 +11,6 @@
 -- lock. The indexer and all other writers use different rows of these sums, so POST /pools never waits for a batch of
 -- events.
 
--- For writers that do not know the owner.
-CREATE OR REPLACE FUNCTION transactions_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT p.owner_id, u.address = NEW.account INTO NEW.owner_id, NEW.by_owner
-  FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = NEW.pool_id;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'pool % does not exist', NEW.pool_id
-      USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
-  END IF;
-  RETURN NEW;
-END $$;
-
 -- Replaces a foreign key to pools, too, which would take an eighth of the insertion's time; pools_deleted is the other half.
 -- Its plans are generic: to plan a statement for the arrays of each call would take longer than to run it.
 CREATE OR REPLACE FUNCTION transactions_changed() RETURNS trigger LANGUAGE plpgsql
@@ -136,16 +124,9 @@ BEGIN
     SELECT u.id FROM updated u CROSS JOIN LATERAL (
       SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
   INTO missing, crowded;
-  IF TG_OP = 'INSERT' THEN
-    IF missing > 0 THEN
-      RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
-        USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
-    END IF;
-    IF EXISTS (SELECT FROM (SELECT DISTINCT * FROM unnest(owner_ids, owned, accounts)) AS r (owner_id, by_owner, account)
-      WHERE r.by_owner <> (r.account = (SELECT u.address FROM users u WHERE u.id = r.owner_id))) THEN
-      RAISE EXCEPTION 'by_owner must say whether the account is the owner''s'
-        USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
-    END IF;
+  IF TG_OP = 'INSERT' AND missing > 0 THEN
+    RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
+      USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
   END IF;
 
   -- The payer's sums, and the number of rows that an address may list in its own right, as the owner or as a payer who is
@@ -192,8 +173,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE OR REPLACE TRIGGER transactions_inserting BEFORE INSERT ON transactions FOR EACH ROW
-  WHEN (NEW.owner_id IS NULL OR NEW.by_owner IS NULL) EXECUTE FUNCTION transactions_inserting();
 CREATE OR REPLACE TRIGGER transactions_inserted AFTER INSERT ON transactions
   REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (creating() IS NOT TRUE)
   EXECUTE FUNCTION transactions_changed();
@@ -201,5 +180,3 @@ CREATE OR REPLACE TRIGGER transactions_updated AFTER UPDATE ON transactions
   REFERENCING NEW TABLE AS changed OLD TABLE AS former FOR EACH STATEMENT EXECUTE FUNCTION transactions_changed();
 CREATE OR REPLACE TRIGGER transactions_deleted AFTER DELETE ON transactions
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION transactions_changed();
-
-DROP FUNCTION IF EXISTS transactions_inserted, transactions_updated, transactions_deleted;

@@ -47,7 +47,3 @@ CREATE OR REPLACE TRIGGER yield_accruals_inserted AFTER INSERT ON yield_accruals
   REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_changed();
 CREATE OR REPLACE TRIGGER yield_accruals_deleted AFTER DELETE ON yield_accruals
   REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_changed();
-
-DROP TRIGGER IF EXISTS publish_accruals ON yield_accruals;
-DROP TRIGGER IF EXISTS publish_deleted_accruals ON yield_accruals;
-DROP FUNCTION IF EXISTS yield_accruals_inserted, yield_accruals_deleted, publish_accruals, publish_deleted_accruals;

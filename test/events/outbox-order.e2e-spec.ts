@@ -189,8 +189,9 @@ describe('rows that are written by hand', () => {
   const insert = (to: Written, log: number): Promise<unknown> =>
     to.sql(
       `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index,
-         created_at, confirmed_at)
-       VALUES (gen_random_uuid(), $1, 'DEPOSIT', 'CONFIRMED', $2, 10, '0x' || $3::int, 7, $3, now(), now())`,
+         created_at, confirmed_at, owner_id, by_owner)
+       SELECT gen_random_uuid(), id, 'DEPOSIT', 'CONFIRMED', $2, 10, '0x' || $3::int, 7, $3, now(), now(), owner_id, true
+       FROM pools WHERE id = $1`,
       [POOL, SAVER, log],
     );
   const remove = (to: Written, log: number): Promise<unknown> =>

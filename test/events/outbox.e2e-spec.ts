@@ -184,11 +184,12 @@ describe('what is published', () => {
   /** A rewind takes back everything in one statement, which may be more than an array can hold. */
   it('is staged by 64 blocks or by the thousand', async () => {
     const block = '900 + n / 1000 * 64';
-    const row = `SELECT gen_random_uuid(), '${POOL}', 'DEPOSIT', 'CONFIRMED', '${SAVER}', 1, '0x', ${block}, n, now()
-      FROM generate_series(1, 1001) n`;
+    const row = `SELECT gen_random_uuid(), id, 'DEPOSIT', 'CONFIRMED', '${SAVER}', 1, '0x', ${block}, n, now(), owner_id, true
+      FROM pools CROSS JOIN generate_series(1, 1001) n WHERE id = '${POOL}'`;
     const event = `SELECT ${block}, n, '0x', now(), '0x', '${LOTTERY}', 1000 + n, 'DrawClosed', 7, 'APPLIED' FROM generate_series(1, 1001) n`;
     const statements = [
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at) ${row}`,
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
+         owner_id, by_owner) ${row}`,
       `UPDATE transactions SET status = 'PENDING', tx_hash = NULL, block_number = NULL, log_index = NULL
        WHERE block_number >= 900 AND log_index > 0`,
       `INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { valuesOf } from '#platform/postgres/statement';
 import { CREATE_POOLS } from '#features/pools/pools.sql';
 import { CONTRACTS, type SignedIn, TEN, until, useApp } from '../support/app';
-import { INSERT_ROW, IS_BLOCKED, connectAs, ledgerRow, rowValues } from '../support/ledger';
+import { INSERT_ROW, IS_BLOCKED, connectAs, ledgerRow, ownership, rowValues } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { planNodes } from '../support/plans';
 import { differences } from '../support/recount';
@@ -155,8 +155,8 @@ it('two batches over the same pools and accounts, in any order, finish without a
     );
     for (let turn = 0; turn < 4; turn++)
       await client.query(
-        `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
-         SELECT gen_random_uuid(), pool_id, 'DEPOSIT', 'PENDING', account, 1, now()
+        `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at, owner_id, by_owner)
+         SELECT gen_random_uuid(), pool_id, 'DEPOSIT', 'PENDING', account, 1, now(), ${ownership('pool_id', 'account')}
          FROM unnest($1::uuid[], $2::text[]) r(pool_id, account)`,
         [rows.map((row) => row.poolId), rows.map(({ account }) => account)],
       );

@@ -159,10 +159,11 @@ it('every total is a multiple while pools with one deposit are created at once',
 it('totals follow one statement with several rows of each type of a pool, and one that takes some of them away', async () => {
   const { id } = await app.createPool(users[0]);
   await app.sql(
-    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
-     SELECT gen_random_uuid(), $1, type, 'CONFIRMED', $2, 10 * n, '0x', n, 0, now()
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
+       owner_id, by_owner)
+     SELECT gen_random_uuid(), $1, type, 'CONFIRMED', $2, 10 * n, '0x', n, 0, now(), $3, true
      FROM generate_series(1, 3) n CROSS JOIN unnest('{DEPOSIT,WITHDRAWAL,YIELD_CLAIM}'::text[]) AS t(type)`,
-    [id, users[0].address],
+    [id, users[0].address, users[0].user.id],
   );
   await app.sql(
     'INSERT INTO yield_accruals SELECT n, 0, $1, 100 * n, 100 * n, now() FROM generate_series(1, 4) n',

@@ -52,9 +52,9 @@ it('of forty members who leave at once, each twice, while money comes in, counts
   const id = await create(leaving.map(({ address }) => address));
   const deposits = Array.from({ length: 40 }, (_, i) =>
     app.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
-       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, 5, now())`,
-      [uuidv7(), id, leaving[i % 7].address],
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at, owner_id, by_owner)
+       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, 5, now(), $4, false)`,
+      [uuidv7(), id, leaving[i % 7].address, owner.user.id],
     ),
   );
   // All wait for the row of the pool.

@@ -31,7 +31,7 @@ describe('no role but the owner may change a definition', () => {
         'DROP TABLE nonces',
         'CREATE INDEX ON pools (type)',
         'CREATE FUNCTION mine() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$',
-        'CREATE TRIGGER mine AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION pools_inserted()',
+        'CREATE TRIGGER mine AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION pools_changed()',
         'CREATE SCHEMA mine',
         "SET session_replication_role = 'replica'",
         'GRANT SELECT ON nonces TO savings_read_only; SET ROLE savings',
@@ -233,7 +233,7 @@ describe('functions', () => {
       CREATE TEMPORARY TABLE added (id uuid, owner_id uuid, created_at timestamptz)`);
     await expect(
       client.query(`CREATE TRIGGER mine AFTER INSERT ON added
-        FOR EACH ROW EXECUTE FUNCTION public.pools_inserted()`),
+        FOR EACH ROW EXECUTE FUNCTION public.pools_changed()`),
     ).rejects.toMatchObject(REFUSED);
     await client.query(`SET search_path = pg_temp, public;
       INSERT INTO public.pools (id, type, owner_id, contract_address, created_at, last_update)

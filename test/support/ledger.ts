@@ -58,10 +58,15 @@ export function ledgerRow(fields: Partial<LedgerRow> & Pick<LedgerRow, 'poolId' 
   };
 }
 
+/** SQL: the values of owner_id and by_owner, which writers of the ledger know. */
+export const ownership = (pool: string, account: string): string =>
+  `(SELECT owner_id FROM pools WHERE id = ${pool}), ${account} = (
+    SELECT u.address FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ${pool})`;
+
 export const INSERT_ROW = `
   INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, gas_used,
-    gas_price, l1_fee, created_at, confirmed_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`;
+    gas_price, l1_fee, created_at, confirmed_at, owner_id, by_owner)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ${ownership('$2', '$5::address')})`;
 
 const FIELDS =
   `id poolId type status account amount txHash blockNumber logIndex gasUsed gasPrice l1Fee createdAt

@@ -1,5 +1,5 @@
 import type { SignedIn, TestApp } from './app';
-import { type LedgerRow, ledgerRow } from './ledger';
+import { type LedgerRow, ledgerRow, ownership } from './ledger';
 
 export const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const;
 export const DAY = 86_400_000;
@@ -66,9 +66,11 @@ export function worldOf(app: TestApp): {
     );
     // One statement, as a batch of events is.
     await app.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
+         owner_id, by_owner)
        SELECT r.id, r.pool_id, r.type, r.status, r.account, 0, CASE r.status WHEN 'CONFIRMED' THEN r.id::text END,
-         CASE r.status WHEN 'CONFIRMED' THEN 1 END, CASE r.status WHEN 'CONFIRMED' THEN 0 END, r.at
+         CASE r.status WHEN 'CONFIRMED' THEN 1 END, CASE r.status WHEN 'CONFIRMED' THEN 0 END, r.at,
+         ${ownership('r.pool_id', 'r.account')}
        FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
          r(id, pool_id, type, status, account, at)`,
       [

@@ -95,9 +95,10 @@ it('rows that share a moment stand in the order of their ids everywhere', async 
   const order = fc.sample(fc.shuffledSubarray(ids, { minLength: ids.length }), { numRuns: 1, seed: 3 })[0];
   for (const [n, id] of order.entries())
     await app.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
-       VALUES ($1, $2, 'DEPOSIT', 'CONFIRMED', $3, 1, $4, 1, 0, $5)`,
-      [id, poolId, user.address, `0x${n}`, at],
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
+         owner_id, by_owner)
+       VALUES ($1, $2, 'DEPOSIT', 'CONFIRMED', $3, 1, $4, 1, 0, $5, $6, true)`,
+      [id, poolId, user.address, `0x${n}`, at, user.user.id],
     );
   const newest = [...ids].reverse();
   const of = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);

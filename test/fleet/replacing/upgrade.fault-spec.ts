@@ -69,7 +69,7 @@ const CONTRACT: Record<string, string> = {
 /** Changes of functions and triggers in the next version: the text of a file before and after. */
 const CHANGES = [
   ['shared', 'SELECT 32', 'SELECT 33'],
-  ['pools', '  REFERENCING OLD TABLE AS removed FOR EACH', ' REFERENCING OLD TABLE AS removed FOR EACH'],
+  ['pools', '  REFERENCING OLD TABLE AS changed FOR EACH', ' REFERENCING OLD TABLE AS changed FOR EACH'],
 ];
 
 /** A built version: this one, or a copy of it with more migrations and other functions, whose number is greater. */

@@ -51,9 +51,9 @@ it('each type of transaction has a topic of its own', async () => {
   await written.sql('DELETE FROM outbox');
   await written.sql(
     `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
-       confirmed_at)
-     SELECT gen_random_uuid(), $1, type, 'CONFIRMED', $2, 1, '0x' || n, 7, n, now(), now()
-     FROM unnest($3::text[]) WITH ORDINALITY AS t(type, n)`,
+       confirmed_at, owner_id, by_owner)
+     SELECT gen_random_uuid(), p.id, t.type, 'CONFIRMED', $2, 1, '0x' || n, 7, n, now(), now(), p.owner_id, true
+     FROM pools p CROSS JOIN unnest($3::text[]) WITH ORDINALITY AS t(type, n) WHERE p.id = $1`,
     [POOL, SAVER, TRANSACTION_TYPES],
   );
   const rows = await written.sql<{ items: { topic: string; transactionType: string }[] }>(

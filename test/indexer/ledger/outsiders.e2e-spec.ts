@@ -26,10 +26,11 @@ async function besieged(payments: number): Promise<Owned> {
     return ledgerRow({ poolId: pool, account, createdAt });
   });
   await app.sql(
-    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at, confirmed_at)
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at, confirmed_at,
+       owner_id, by_owner)
      SELECT (r ->> 'id')::uuid, $1, 'DEPOSIT', 'CONFIRMED', r ->> 'account', 1000, r ->> 'txHash', (r ->> 'blockNumber')::bigint, 0,
-       (r ->> 'createdAt')::timestamptz, (r ->> 'createdAt')::timestamptz FROM json_array_elements($2) r`,
-    [pool, JSON.stringify(rows)],
+       (r ->> 'createdAt')::timestamptz, (r ->> 'createdAt')::timestamptz, $3, false FROM json_array_elements($2) r`,
+    [pool, JSON.stringify(rows), owner.user.id],
   );
   await app.sql(
     `INSERT INTO positions SELECT $1, a, 1000 * count(*), 0, 0, 0, 1000 * count(*), 0, 0

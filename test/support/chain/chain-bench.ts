@@ -28,6 +28,7 @@ import {
 } from '#dev/deploy';
 import { type SignedIn, TestApp, indexerSettings } from '../app';
 import { type TestDatabase, connectTo, freshDatabase, urlAs } from '../database';
+import { ownership } from '../ledger';
 import { Child } from '../processes/processes';
 import { verifyChain } from '../verify/verify-scene';
 import type { Wallet } from '../wallet';
@@ -180,8 +181,9 @@ export class ChainBench {
   async pending(pool: string, amount: bigint, age = 0, account = this.address): Promise<string> {
     const id = newId({ msecs: Date.now() - age * 1000 });
     await this.sql(
-      `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now() - make_interval(secs => $5))`,
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at,
+         owner_id, by_owner)
+       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now() - make_interval(secs => $5), ${ownership('$2', '$3::address')})`,
       [id, pool, account, amount.toString(), age],
     );
     return id;

@@ -10,6 +10,7 @@ import { type Block, MAX_PLACES } from '#indexer/reading/raw-chain';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type TestDatabase, freshDatabase, urlAs } from '../database';
 import { NO_FIELDS } from './adapters';
+import { ownership } from '../ledger';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../events/outbox';
 
 export const SAVER = `0x${'5a'.repeat(20)}`;
@@ -210,8 +211,9 @@ export class Written {
     await this.client.query(`INSERT INTO pool_members VALUES ($1, $2, 'OWNER', 'cooperative')`, [id, SAVER]);
     for (const { id: deposit, amount, at, account = SAVER } of deposits)
       await this.client.query(
-        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-         VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, to_timestamp($5))`,
+        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at,
+           owner_id, by_owner)
+         VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, to_timestamp($5), ${ownership('$2', '$3::address')})`,
         [deposit, id, account, amount, at],
       );
     await this.client.query('COMMIT');

@@ -16,45 +16,25 @@
 DO $privileges$
 DECLARE
   given record;
+  statement text;
   listed oid[] := '{}';
-  role name;
   roles CONSTANT name[] := ARRAY(SELECT rolname FROM pg_roles
     WHERE rolname IN ('savings_api', 'savings_indexer', 'savings_operator', 'savings_read_only') ORDER BY rolname);
   rows CONSTANT text := 'SELECT, INSERT, UPDATE, DELETE';
-  defined regprocedure;
 BEGIN
   -- What runs as its owner is for our triggers, and for the roles that are named below.
-  FOR defined IN
-    SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-      AND (prosecdef OR proname = 'after_restore') AND proowner = current_user::regrole
+  FOR statement IN
+    SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', oid::regprocedure) FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace AND (prosecdef OR proname = 'after_restore')
+      AND proowner = current_user::regrole
   LOOP
-    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', defined);
+    EXECUTE statement;
   END LOOP;
   IF roles = '{}' THEN RETURN; END IF;
 
   -- With either a caller could make a function or a trigger of his own.
   REVOKE CREATE ON SCHEMA public FROM PUBLIC;
   EXECUTE format('REVOKE CREATE, TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
-  FOREACH role IN ARRAY roles LOOP
-    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', role);
-    IF role IN ('savings_indexer', 'savings_operator') THEN
-      EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), role);
-    END IF;
-  END LOOP;
-
-  -- Otherwise every role that can connect could hold the locks of others. Only a superuser can revoke this from PUBLIC.
-  IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-    FOR given IN
-      SELECT p.oid::regprocedure AS function, r.rolname AS role
-      FROM pg_proc p CROSS JOIN pg_roles r
-      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname ~ '^pg_(try_)?advisory_'
-        AND (r.rolname = ANY (roles) AND r.rolname <> 'savings_read_only'
-          OR r.oid IN (SELECT relowner FROM pg_class WHERE relnamespace = 'public'::regnamespace))
-    LOOP
-      EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', given.function);
-      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', given.function, given.role);
-    END LOOP;
-  END IF;
 
   -- Operators have all rights to the rows of all.
   FOR given IN
@@ -103,12 +83,33 @@ BEGIN
     END;
   END LOOP;
 
-  -- Partitions of what is listed are reached through their table alone. A view could change what its owner may.
-  FOR given IN
-    SELECT c.oid::regclass AS relation, r.role, r.privileges, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind
+  FOR statement IN
+    SELECT format('GRANT USAGE ON SCHEMA public TO %I', role) FROM unnest(roles) AS role
+    UNION ALL SELECT format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), role)
+    FROM unnest(roles) AS role WHERE role IN ('savings_indexer', 'savings_operator')
+
+    -- Otherwise every role that can connect could hold the locks of others. Only a superuser can revoke this from PUBLIC.
+    UNION ALL SELECT format('REVOKE EXECUTE ON FUNCTION %1$s FROM PUBLIC; GRANT EXECUTE ON FUNCTION %1$s TO %2$I',
+      p.oid::regprocedure, r.rolname)
+    FROM pg_proc p CROSS JOIN pg_roles r
+    WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname ~ '^pg_(try_)?advisory_'
+      AND (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+      AND (r.rolname = ANY (roles) AND r.rolname <> 'savings_read_only'
+        OR r.oid IN (SELECT relowner FROM pg_class WHERE relnamespace = 'public'::regnamespace))
+
+    UNION ALL SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, role)
+    FROM (VALUES
+      ('{cancel_pool, delete_account, go_on_deleting}'::name[], '{savings_api, savings_operator}'::name[]),
+      ('{restore_pools}', '{savings_indexer, savings_operator}'), ('{end_holding_readers}', '{savings_api}')
+    ) AS f (names, callers) JOIN pg_proc p ON p.proname = ANY (f.names) AND p.pronamespace = 'public'::regnamespace
+    CROSS JOIN unnest(callers) AS role WHERE role = ANY (roles)
+
+    -- Partitions of what is listed are reached through their table alone. A view could change what its owner may.
+    UNION ALL SELECT format('GRANT %s ON %s %s TO %I', r.privileges,
+      CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass, r.role)
     FROM pg_class c CROSS JOIN LATERAL (VALUES
       ('savings_api', CASE WHEN c.relkind = 'S' THEN 'USAGE, SELECT' WHEN c.relkind IN ('v', 'm') THEN 'SELECT'
-        ELSE 'SELECT, INSERT, UPDATE, DELETE' END),
+        ELSE rows END),
       ('savings_operator', 'SELECT')
     ) AS r (role, privileges)
     WHERE r.role = ANY (roles) AND c.relnamespace = 'public'::regnamespace AND pg_has_role(c.relowner, 'USAGE')
@@ -117,18 +118,6 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND (d.deptype = 'e'
         OR d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (listed) AND d.deptype IN ('a', 'i')))
   LOOP
-    EXECUTE format('GRANT %s ON %s %s TO %I', given.privileges, given.kind, given.relation, given.role);
-  END LOOP;
-
-  FOR given IN
-    SELECT p.oid::regprocedure AS function, f.role
-    FROM (VALUES
-      ('cancel_pool', 'savings_api'), ('delete_account', 'savings_api'), ('go_on_deleting', 'savings_api'),
-      ('cancel_pool', 'savings_operator'), ('delete_account', 'savings_operator'), ('go_on_deleting', 'savings_operator'),
-      ('end_holding_readers', 'savings_api'), ('restore_pools', 'savings_indexer'), ('restore_pools', 'savings_operator')
-    ) AS f (name, role) JOIN pg_proc p ON p.proname = f.name AND p.pronamespace = 'public'::regnamespace
-    WHERE f.role = ANY (roles)
-  LOOP
-    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', given.function, given.role);
+    EXECUTE statement;
   END LOOP;
 END $privileges$;

@@ -3,6 +3,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { randomBytes } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { Database } from '#platform/database/database';
+import { pause } from '#platform/timing/waits';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { WebhooksSettings } from './webhooks.settings';
 import { signatureHeaders } from './signature';
@@ -29,7 +30,6 @@ const MOST_REST_MS = 1000;
 /** Sends what is due. Every process does this; none takes what another has taken. */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
-  private restsUntil = 0;
   private readonly logger = new Logger(WebhookSender.name);
   private readonly running = new Set<Promise<void>>();
   private readonly slots = new Slots();
@@ -56,12 +56,14 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async serveDueWebhooks(): Promise<void> {
     const began = performance.now();
-    if (began < this.restsUntil) return;
     const due = await this.database.readAll(DUE_WEBHOOKS, { full: this.slots.full() });
     const turns = this.slots.share(due);
     const took = performance.now() - began;
-    if (due.length >= CROWD) this.restsUntil = performance.now() + Math.min(CROWD_RESTS * took, MOST_REST_MS);
-    if (turns.size === 0) return;
+    if (turns.size > 0) await this.serve(turns);
+    if (due.length >= CROWD) await pause(Math.min(CROWD_RESTS * took, MOST_REST_MS));
+  }
+
+  private async serve(turns: Map<DueWebhook, number>): Promise<void> {
     let claimed: ClaimedDelivery[] = [];
     try {
       claimed = await this.database.writeAll(CLAIM_DELIVERIES, {

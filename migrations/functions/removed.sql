@@ -16,9 +16,6 @@ DROP TRIGGER IF EXISTS submissions_follow ON transactions;
 DROP TRIGGER IF EXISTS submissions_end ON transactions;
 DROP TRIGGER IF EXISTS publish_accruals ON yield_accruals;
 DROP TRIGGER IF EXISTS publish_deleted_accruals ON yield_accruals;
-DROP TRIGGER IF EXISTS lottery_draws_inserted ON lottery_draws;
-DROP TRIGGER IF EXISTS lottery_draws_updated ON lottery_draws;
-DROP TRIGGER IF EXISTS lottery_draws_deleted ON lottery_draws;
 DROP TRIGGER IF EXISTS transactions_inserting ON transactions;
 DROP FUNCTION IF EXISTS count_membership, hold_places, move_outside, pool_members_deleted,
   pool_members_deleting, pool_members_inserted, pools_deleted, pools_inserted, publish_accruals,

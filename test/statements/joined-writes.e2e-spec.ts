@@ -106,18 +106,6 @@ describe('calls of a statement', () => {
     expect(rows.map(({ label }) => label)).toEqual(labels);
   });
 
-  it('with much in them are fewer', async () => {
-    const run = (count: number, characters: number): Promise<unknown> => {
-      const writes = open();
-      return Promise.all(range(count).map((id) => writes.run([[id], ['x'.repeat(characters)]])));
-    };
-    await run(10, 8000);
-    expect(await transactions()).toBe(5);
-    await admin.query('TRUNCATE item');
-    await run(4, 20_000);
-    expect(await transactions()).toBe(4);
-  });
-
   it('fail alone', async () => {
     await admin.query('INSERT INTO item VALUES (7), (20)');
     const ids = [...range(30), 5];

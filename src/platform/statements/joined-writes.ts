@@ -5,9 +5,8 @@ import { MAX_WAITING, type StatementPool } from './statement-pool';
 
 /** Statements under way: while one commits, the server works on the other. */
 const WIDTH = 2;
-/** Calls in one statement, and characters of their values, so that it takes PostgreSQL some 10 ms at most. */
+/** Calls in one statement, so that it takes PostgreSQL some 10 ms, or 200 ms if each is a pool with 100 members. */
 const MOST_CALLS = 32;
-const MOST_CHARACTERS = 16_384;
 
 interface Call {
   values: unknown[][];
@@ -16,9 +15,6 @@ interface Call {
   resolve: (rows: QueryResultRow[]) => void;
   reject: (error: Error) => void;
 }
-
-const lengthOf = ({ values }: Call): number =>
-  values.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
 
 /**
  * Whether the calls of a failed statement may succeed alone. The joint statement was certainly not done, and its fault
@@ -71,7 +67,7 @@ export class JoinedWrites {
     this.refuseLate();
     while (this.underWay < WIDTH && this.calls.length > 0) {
       this.underWay++;
-      this.send(this.take(), () => {
+      this.send(this.calls.splice(0, MOST_CALLS), () => {
         this.underWay--;
         this.next();
       });
@@ -83,17 +79,6 @@ export class JoinedWrites {
     const oldest = performance.now() - this.pool.limits.resendMs;
     while (this.calls.length > 0 && this.calls[0].requested < oldest)
       this.calls.shift()!.reject(new DatabaseUnavailable('earlier statements took too long'));
-  }
-
-  private take(): Call[] {
-    let count = 0;
-    let length = 0;
-    for (const call of this.calls.slice(0, MOST_CALLS)) {
-      length += lengthOf(call);
-      if (count > 0 && length > MOST_CHARACTERS) break;
-      count++;
-    }
-    return this.calls.splice(0, count);
   }
 
   private send(calls: Call[], ended: () => void = () => undefined): void {

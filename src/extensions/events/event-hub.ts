@@ -134,15 +134,15 @@ export class EventHub implements OnModuleDestroy {
       if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
     }
     const streams = [...this.streams].filter((each) => each.isConfirmed && each.cursor < recent.cursor);
-    await this.send(
-      recent,
-      streams.filter((each) => each.cursor >= cursor),
-    );
-    await this.send(
-      recent,
-      streams.filter((each) => each.cursor < cursor),
-      MAX_BUFFERED,
-    );
+    const behind = streams.filter((each) => each.cursor < cursor);
+    const live = streams.filter((each) => each.cursor >= cursor);
+    await this.send(recent, live);
+    try {
+      await this.send(recent, behind, MAX_BUFFERED);
+    } catch {
+      // The clients reconnect with the id of the last event that they got.
+      for (const stream of behind) stream.close('database_failed');
+    }
     if (events.length >= EVENTS) this.poller.hurry();
   }
 

@@ -1,6 +1,7 @@
--- Totals that follow from transactions. Whatever is derived from the ledger is kept by triggers, so that no writer can
--- change the ledger without it. A statement touches each pool and each day of an account once. The cost of a transaction
--- does not depend on the number of the pool's members, except of those whose membership is indexed.
+-- What follows from transactions: totals, events, and the submissions that they end or begin. Whatever is derived from the
+-- ledger is kept by triggers, so that no writer can change the ledger without it. A statement touches each pool and each
+-- day of an account once. The cost of a transaction does not depend on the number of the pool's members, except of those
+-- whose membership is indexed.
 --
 -- Others decide how many memberships a person has. So the first few of an address are looked up by whoever lists them, and
 -- all later ones are indexed: member_streams has the pool's first and newest transactions for each of them, and
@@ -11,13 +12,21 @@
 -- lock. The indexer and all other writers use different rows of these sums, so POST /pools never waits for a batch of
 -- events.
 
--- Replaces a foreign key to pools, too, which would take an eighth of the insertion's time; pools_deleted is the other half.
--- Its plans are generic: to plan a statement for the arrays of each call would take longer than to run it.
+CREATE OR REPLACE FUNCTION transaction_topic(type text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
+    WHEN 'YIELD_CLAIM' THEN 'yield.claimed' END
+$$;
+
+-- Replaces a foreign key to pools, which would take an eighth of the insertion's time; pools_changed is the other half.
+-- Its plans are generic: to plan a statement for the arrays of each call would take longer than to run it. Functions may
+-- have a row of `transactions` neither as argument nor as variable, as the table can be exchanged for a partitioned one
+-- (deploy/partitions).
 CREATE OR REPLACE FUNCTION transactions_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   -- Whether rows come, go or stay.
   sign CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END;
+  first CONSTANT bigint := published_from();
   -- What changes, summed up by pool, account, type and day: sums without expired deposits, and the part of them that is not
   -- on the chain.
   pool_ids uuid[];
@@ -36,7 +45,48 @@ DECLARE
   -- Pools with indexed members. They are locked by then, so no membership begins or ends meanwhile.
   crowded uuid[];
 BEGIN
+  -- First the events. `final`: whether no reorganisation can take one back any more, as of now.
   IF TG_OP = 'UPDATE' THEN
+    -- Most updates only fill in gas. No nested loop can do a full join, here and below: the session's first call, of one
+    -- row perhaps, decides the plan of all later ones.
+    IF EXISTS (SELECT FROM changed r FULL JOIN former o ON o.id = r.id WHERE r.status IS DISTINCT FROM o.status) THEN
+      -- By step: 1 and 2 take back that it was confirmed or expired, and show it as it was; 3 and 4 say that it is.
+      INSERT INTO outbox_staged (direction, blocks, logs, items)
+      SELECT direction, array_agg(block), array_agg(log), array_agg(json_strip_nulls(event))
+      FROM (
+        SELECT step, direction, (row_number() OVER () - 1) / 1000 AS n,
+          CASE WHEN direction <> 0 THEN x.block_number END AS block,
+          CASE WHEN direction <> 0 THEN x.log_index END AS log,
+          json_build_object('topic', CASE WHEN step > 2 THEN topic ELSE 'transaction.reverted' END,
+            'occurredAt', iso(CASE step WHEN 3 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END),
+            'reverted', CASE WHEN step < 3 THEN topic END, 'poolId', r.pool_id, 'transactionId', r.id,
+            'transactionType', r.type, 'txHash', x.tx_hash, 'blockNumber', x.block_number, 'logIndex', x.log_index,
+            'account', r.account, 'amount', x.amount::text, 'final', CASE step WHEN 3 THEN
+              coalesce(x.block_number <= (SELECT finalized_number FROM chain_cursor), false) END) AS event
+        FROM changed r FULL JOIN former o ON o.id = r.id
+        CROSS JOIN LATERAL (SELECT CASE WHEN r.status = 'PENDING' THEN CASE o.status WHEN 'CONFIRMED' THEN 1 ELSE 2 END
+          WHEN r.status = 'CONFIRMED' THEN 3 WHEN o.status = 'PENDING' THEN 4 END AS step) s
+        CROSS JOIN LATERAL (SELECT (ARRAY[-1, 0, 1, 0])[step] AS direction,
+          CASE WHEN step IN (1, 3) THEN transaction_topic(r.type) ELSE 'deposit.expired' END AS topic) k
+        CROSS JOIN LATERAL (
+          SELECT o.tx_hash, o.block_number, o.log_index, o.amount WHERE step < 3
+          UNION ALL SELECT r.tx_hash, r.block_number, r.log_index, r.amount WHERE step > 2) x
+        WHERE r.status IS DISTINCT FROM o.status AND (x.block_number < first) IS NOT TRUE
+      ) events
+      GROUP BY step, direction, n ORDER BY step;
+      -- A payment ends its submission. One that a reorganisation takes back is on its way again, whoever submitted its hash.
+      DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM changed WHERE status = 'CONFIRMED');
+      -- It was on the chain: only the chain can say that it will not come again.
+      INSERT INTO submissions (transaction_id, account, hash, at, check_at, known)
+      SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds', true
+      FROM changed r FULL JOIN former o ON o.id = r.id
+      WHERE coalesce(o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT', false)
+      ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at, known = true,
+        sender = NULL, nonce = NULL;
+      PERFORM stage_submitted(ARRAY(SELECT s.transaction_id FROM submissions s WHERE s.transaction_id = ANY (ARRAY(
+        SELECT r.id FROM changed r FULL JOIN former o ON o.id = r.id
+        WHERE coalesce(o.status = 'EXPIRED' AND r.status = 'PENDING', false)))));
+    END IF;
     SELECT array_agg(pool_id), array_agg(owner_id), array_agg(by_owner), array_agg(account), array_agg(type),
       array_agg(day), array_agg(amount), array_agg(pending)
     INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings
@@ -47,11 +97,23 @@ BEGIN
           - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END) AS amount,
         sum(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END
           - CASE WHEN o.status = 'PENDING' AND o.type = 'DEPOSIT' THEN o.amount ELSE 0 END) AS pending
-      -- No nested loop can do a full join. The session's first call, of one row perhaps, decides the plan of all later ones.
       FROM changed r FULL JOIN former o ON o.id = r.id
       WHERE (r.amount, r.status) IS DISTINCT FROM (o.amount, o.status)
       GROUP BY 1, 2, 3, 4, 5, 6) sums;
   ELSE
+    INSERT INTO outbox_staged (direction, blocks, logs, items)
+    SELECT sign, array_agg(r.block_number), array_agg(r.log_index), array_agg(json_strip_nulls(json_build_object(
+      'topic', CASE sign WHEN 1 THEN transaction_topic(r.type) ELSE 'transaction.reverted' END,
+      'occurredAt', iso(CASE sign WHEN 1 THEN coalesce(r.confirmed_at, r.created_at) ELSE clock_timestamp() END),
+      'reverted', CASE sign WHEN -1 THEN transaction_topic(r.type) END, 'poolId', r.pool_id, 'transactionId', r.id,
+      'transactionType', r.type, 'txHash', r.tx_hash, 'blockNumber', r.block_number, 'logIndex', r.log_index,
+      'account', r.account, 'amount', r.amount::text, 'final', CASE sign WHEN 1 THEN
+        coalesce(r.block_number <= (SELECT finalized_number FROM chain_cursor), false) END)))
+    FROM changed r WHERE r.status = 'CONFIRMED' AND (r.block_number < first) IS NOT TRUE
+    GROUP BY r.block_number / 64;
+    IF TG_OP = 'DELETE' THEN
+      DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM changed WHERE status <> 'CONFIRMED');
+    END IF;
     SELECT array_agg(pool_id), array_agg(owner_id), array_agg(by_owner), array_agg(account), array_agg(type),
       array_agg(day), array_agg(amount), array_agg(pending), array_agg(count), array_agg(last_id), array_agg(last_at)
     INTO pool_ids, owner_ids, owned, accounts, types, days, amounts, pendings, counts, last_ids, times
@@ -62,7 +124,6 @@ BEGIN
         sign * count(*) AS count, max(id::text COLLATE "C") AS last_id, max(created_at) AS last_at
       FROM changed GROUP BY 1, 2, 3, 4, 5, 6) sums;
   END IF;
-  -- Most updates only fill in gas.
   IF pool_ids IS NULL THEN RETURN NULL; END IF;
 
   PERFORM FROM pools WHERE id = ANY(pool_ids) ORDER BY id FOR NO KEY UPDATE;

@@ -156,6 +156,14 @@ it('every total is a multiple while pools with one deposit are created at once',
   expect(await differences(app)).toEqual([]);
 });
 
+it('totals follow a deposit that expires, and is expected again', async () => {
+  await app.createPool(users[0]);
+  for (const status of ['EXPIRED', 'PENDING']) {
+    await app.sql(`UPDATE transactions SET status = $1 WHERE status <> 'CONFIRMED'`, [status]);
+    expect(await differences(app)).toEqual([]);
+  }
+});
+
 it('totals follow one statement with several rows of each type of a pool, and one that takes some of them away', async () => {
   const { id } = await app.createPool(users[0]);
   await app.sql(

@@ -41,6 +41,12 @@ export const step = fc.oneof(
 );
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
+/**
+ * Errors that the database may return when others write too: negative balances and yields, rows that were removed
+ * meanwhile, of which a removed pool leaves a transaction without an owner, and deadlocks.
+ */
+export const RACES = ['23514', '23503', '23502', '40P01'];
+
 const chosen = (table: string, key = 'id'): string =>
   `(SELECT ${key} FROM ${table} ORDER BY hashtext(${table}::text || $1::text) LIMIT $2)`;
 

@@ -97,7 +97,12 @@ BEGIN
     FROM pool_members m CROSS JOIN LATERAL (VALUES (m.type::text), ('DEPOSIT')) AS k(type)
     WHERE m.pool_id = ANY(NEW.pools) AND m.indexed GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-    PERFORM refresh_streams(NEW.pools);
+    -- What refresh_streams would find: a new pool has its first deposit and nothing else.
+    INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+    SELECT n.pool, m.address, 'DEPOSIT', 'PENDING', n.deposit, n.deposit
+    FROM unnest(NEW.pools, NEW.deposits) AS n(pool, deposit)
+    -- Each pool by the index: a plain join would read the whole table while its statistics say that it is almost empty.
+    CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = n.pool AND indexed OFFSET 0) m;
   END IF;
   IF places <> '{}' THEN
     UPDATE chain_contracts k SET pool_id = n.id FROM unnest(NEW.pools, NEW.contracts) AS n(id, contract)

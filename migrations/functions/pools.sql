@@ -1,4 +1,5 @@
--- Totals and events of pools that come and go otherwise than by create_pools.
+-- Totals and events of pools that come and go otherwise than by create_pools. The columns that must have their defaults are
+-- those of pools_derived in refusals.sql.
 CREATE OR REPLACE FUNCTION pools_changed() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -7,6 +8,12 @@ BEGIN
   IF sign = -1 AND EXISTS (SELECT FROM transactions t JOIN changed c ON c.id = t.pool_id) THEN
     RAISE EXCEPTION 'the pool has transactions'
       USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
+  END IF;
+  IF sign = 1 AND EXISTS (SELECT FROM changed c WHERE
+    (c.balance, c.pending_balance, c.total_yield, c.claimed_yield, c.apr_bps, c.member_count, c.deposit_count,
+      c.withdrawal_count, c.claim_count, c.last_deposit_id, c.last_withdrawal_id, c.last_claim_id, c.last_claimed_at)
+    IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL)) THEN
+    RAISE EXCEPTION 'derived columns of a new pool must have their defaults' USING ERRCODE = 'restrict_violation';
   END IF;
   INSERT INTO pool_totals AS t (shard, type, contract, pools)
   SELECT pool_totals_shard(), type, contract_address, sign * count(*) FROM changed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3

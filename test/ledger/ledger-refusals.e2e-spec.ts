@@ -86,6 +86,24 @@ describe('the database refuses what totals would not follow', () => {
     }
   });
 
+  it('a new pool with a derived column of its own', async () => {
+    const derived = await app.sql(
+      `SELECT attname AS column, CASE format_type(atttypid, NULL) WHEN 'uuid' THEN 'gen_random_uuid()'
+         WHEN 'timestamp with time zone' THEN 'now()' ELSE '1' END AS value
+       FROM pg_trigger g JOIN pg_attribute a ON a.attrelid = g.tgrelid AND a.attnum = ANY (g.tgattr)
+       WHERE tgname = 'pools_derived'`,
+    );
+    expect(derived).not.toEqual([]);
+    for (const { column, value } of derived)
+      await expect(
+        app.sql(
+          `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update, ${column})
+           VALUES ($1, 'lottery', $2, $3, now(), now(), ${value})`,
+          [uuidv7(), owner.user.id, CONTRACTS.lottery],
+        ),
+      ).rejects.toThrow('derived columns');
+  });
+
   it('a client that claims to be create_pools', async () => {
     const row = ledgerRow({ poolId, account: owner.address });
     await app.sql(`BEGIN; SET LOCAL savings.creating = on;

@@ -8,7 +8,7 @@ import { WebhookClient } from '#extensions/webhooks/webhook-client';
 import { WebhooksSettings } from '#extensions/webhooks/webhooks.settings';
 import { until } from '../support/app';
 import { makeCertificate } from '../support/network/certificates';
-import { NameServer } from '../support/network/name-server';
+import { NameServer } from './name-server';
 import { Receiver } from '../support/events/receiver';
 
 const LOOPBACK = '7f000001';

@@ -231,11 +231,13 @@ wanted AS MATERIALIZED (
 SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
 ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = 10
     ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
+  ), bodies AS (
+    INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+    WHERE id = ANY (ARRAY(
+      SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
+    ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
   )
-  INSERT INTO webhook_events (id, body) SELECT id, body FROM events
-  WHERE id = ANY (ARRAY(
-    SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
-  ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING;
+  SELECT count(*)::integer AS crowds FROM crowds;
 
 -- src/extensions/webhooks/fan-out.sql.ts
 -- $1 after text

@@ -86,10 +86,12 @@ BEGIN
       EXECUTE CASE WHEN each.indisprimary THEN 'ALTER TABLE transactions ADD CONSTRAINT transactions_pkey PRIMARY KEY (id)'
         ELSE replace(each.text, '.' || former || ' ', '.transactions ') END;
     END LOOP;
-    FOR each IN SELECT tgname, pg_get_triggerdef(oid) AS text FROM pg_trigger WHERE tgrelid = newest AND NOT tgisinternal
+    FOR each IN SELECT tgname, tgenabled, pg_get_triggerdef(oid) AS text FROM pg_trigger
+      WHERE tgrelid = newest AND NOT tgisinternal
     LOOP
       EXECUTE format('DROP TRIGGER %I ON %s', each.tgname, newest);
-      EXECUTE replace(each.text, '.' || former || ' ', '.transactions ');
+      -- A disabled one waits to be dropped.
+      IF each.tgenabled <> 'D' THEN EXECUTE replace(each.text, '.' || former || ' ', '.transactions '); END IF;
     END LOOP;
     FOR each IN SELECT grantee, privilege_type FROM pg_class, aclexplode(relacl) WHERE oid = newest AND grantee <> relowner
     LOOP

@@ -1,3 +1,6 @@
+import { Database } from '#platform/database/database';
+import type { Statement } from '#platform/postgres/statement';
+import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { cursorText } from '#ledger/outbox/ledger-event';
 import { Sessions } from '#features/access/sessions';
 import { MOST_MISSED } from '#extensions/events/event-hub';
@@ -145,14 +148,43 @@ describe('who catches up', () => {
     const readers = [await fresh.follow(user, place)];
     await until(() => fresh.callsOf('readers_of_pools').length === 1);
     for (const who of [user, user, other]) readers.push(await fresh.follow(who, place));
+    const end = await fresh.here();
     await tell(app, pool, 'new');
+    const reads = (): string[] =>
+      fresh
+        .callsOf('read_outbox')
+        .filter(({ values }) => !('failures' in values))
+        .map(({ values }) => cursorText(values));
+    await until(() => reads().at(-1)! > end);
+    expect(fresh.callsOf('readers_of_pools')).toHaveLength(1);
     go();
     await until(() => readers.every(({ events }) => events.length === 2));
     expect(readers.map(namesOf)).toEqual(Array(4).fill(['missed', 'new']));
-    // One for what the first stream misses, one for what is new to it, and one for all that the others miss.
-    expect(fresh.callsOf('readers_of_pools')).toHaveLength(3);
-    const reads = fresh.callsOf('read_outbox').filter(({ values }) => !('failures' in values));
-    expect(reads.filter(({ values }) => cursorText(values) === place)).toHaveLength(1);
+    // One for what the first stream gets alone, and one for all that the four miss then.
+    expect(fresh.callsOf('readers_of_pools')).toHaveLength(2);
+    expect(reads().filter((cursor) => cursor === place)).toHaveLength(1);
+  });
+
+  it('stays connected, as live streams do, and gets everything once its readers can be read again', async () => {
+    const place = await fresh.here();
+    await tell(app, pool, 'missed');
+    const live = await fresh.follow(other);
+    const database = fresh.nest.get(Database);
+    const readAll = database.readAll.bind(database) as (...given: unknown[]) => Promise<unknown[]>;
+    let failures = 0;
+    const fail = async (statement: Statement, values: unknown): Promise<unknown[]> => {
+      if (statement.name !== 'readers_of_pools') return readAll(statement, values);
+      failures += 1;
+      throw new DatabaseUnavailable('too many slow reads are waiting');
+    };
+    const read = jest.spyOn(database, 'readAll').mockImplementation(fail as never);
+    const back = await fresh.follow(user, place);
+    await tell(app, pool, 'new');
+    await until(() => failures >= 4);
+    read.mockRestore();
+    await until(() => live.events.length === 1 && back.events.length === 2);
+    expect([namesOf(live), namesOf(back)]).toEqual([['new'], ['missed', 'new']]);
+    expect([live.ended, back.ended]).toEqual([false, false]);
   });
 
   it('gets reload instead of more than a stream may buffer', async () => {

@@ -228,8 +228,12 @@ describe('migrating', () => {
       };
       const reader = await connection(url);
       await reader.query('BEGIN; SELECT FROM transactions');
+      const before = lines.length;
       await run();
       expect([await problemOf(client), await left()]).toEqual([undefined, [{ digest: null }]]);
+      // Those of a table wait for its lock once: requests queue behind each wait.
+      const waits = lines.slice(before).filter((line) => / ON transactions;/.test(line));
+      expect(waits).toHaveLength(1);
       expect(lines.at(-1)).toMatch(/^others use what this drops; .*submissions_end/s);
       await client.query('DELETE FROM transactions');
       await reader.query('COMMIT');

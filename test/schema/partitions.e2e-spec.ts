@@ -112,6 +112,9 @@ it('refuses a boundary that the clock or a row has reached, and leaves no trace'
 
 it('splits the table while pools are created, and nobody notices', async () => {
   const [before, shown] = [await belongings(), await answers()];
+  // `migrate.js` leaves one like this while others read the table. It must not come to life.
+  await app.sql(`CREATE TRIGGER a_former_one AFTER INSERT ON transactions EXECUTE FUNCTION refuse_write('former');
+    ALTER TABLE transactions DISABLE TRIGGER a_former_one`);
   let running = true;
   const done = split(inDays(6)).finally(() => (running = false));
   const creator = await app.signIn();

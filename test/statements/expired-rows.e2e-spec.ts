@@ -73,6 +73,24 @@ it('begins with no other table after it was stopped, so that a stop waits for on
   expect(write).toHaveBeenCalledTimes(1);
 });
 
+it('tries a table that failed again when the others have no more, so that they do not wait for it', async () => {
+  const asked: string[] = [];
+  const write = async ({ name }: { name: string }) => {
+    asked.push(name);
+    if (name === 'broken') throw new Error('canceled');
+    return { removed: asked.length < 6 ? 1000 : 0, reached: null };
+  };
+  const rows = new ExpiredRows(
+    { write } as unknown as Database,
+    { inc: () => undefined } as unknown as Counter,
+  );
+  for (const name of ['broken', 'others']) rows.register(name, { ...REMOVE_EXPIRED_NONCES, name });
+  await expect(rows.sweep()).rejects.toThrow('canceled');
+  expect(await sweepAll(rows)).toBe(3000);
+  expect(asked).toEqual(['broken', ...Array<string>(5).fill('others')]);
+  await expect(rows.sweep()).rejects.toThrow('canceled');
+});
+
 it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');

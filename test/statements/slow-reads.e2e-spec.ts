@@ -22,8 +22,6 @@ const LOCKED: Statement = {
   text: 'SELECT $1::text AS who, $2::int AS page, (SELECT count(*)::int FROM item) AS items',
   payer: 0,
 };
-/** So too, without a caller. */
-const PUBLIC: Statement = { name: 'public', text: LOCKED.text };
 /** Takes as many ms as asked for. */
 const SLEEP: Statement = {
   name: 'sleep',
@@ -125,7 +123,7 @@ describe('slow reads', () => {
       expect(outcomesOf('dear').filter((each) => each === 'cut').length).toBeLessThanOrEqual(WIDTH);
   });
 
-  it('that are the same and have no caller share an answer', async () => {
+  it('that are the same share an answer, also if they have no caller', async () => {
     await admin.query('CREATE SEQUENCE runs');
     const counted = { name: 'counted', text: `SELECT nextval('runs')::int AS run, pg_sleep(2.2)::text` };
     const [first, ...later] = [1, 2, 3].map(() => askApart(counted));
@@ -157,22 +155,23 @@ describe('slow reads', () => {
     const first = askApart(LOCKED, 'many', -1);
     await areWaiting(1);
     const many = Promise.allSettled(range(40).map((page) => ask(LOCKED, 'many', page)));
+    const same = range(40).map(() => ask(LOCKED, 'many', 0));
     const few = askApart(LOCKED, 'few', 1);
     await areWaiting(2);
     await unlock();
-    await Promise.all([first, few]);
+    await Promise.all([first, few, ...same]);
     expect((await many).filter(({ status }) => status === 'rejected')).toHaveLength(16);
   });
 
   it.each([
-    ['the same', () => askApart(PUBLIC, '', 0)],
-    ['of many callers', (i: number) => askApart(LOCKED, `${i}`, 0)],
-  ])('are refused at once when too many wait, %s', async (_, asked) => {
+    ['the same', () => 0],
+    ['of many callers', (i: number) => i],
+  ])('are refused at once when too many wait, %s', async (_, callerOf) => {
     await lock();
     const first = askApart(LOCKED, 'first', 0);
     const second = askApart(LOCKED, 'second', 0);
     await areWaiting(2);
-    const results = Promise.allSettled(range(1010).map(asked));
+    const results = Promise.allSettled(range(1010).map((i) => askApart(LOCKED, `${callerOf(i)}`, 0)));
     expect(slow.waiting).toBe(1000);
     await unlock();
     await Promise.all([first, second]);
@@ -233,9 +232,9 @@ describe('slow reads', () => {
     open(WIDTH, { resendMs: 3000 }, 1);
     await lock();
     const other = askApart(LOCKED, 'other', 0);
-    const first = askApart(PUBLIC, 'a', 0);
+    const first = askApart(LOCKED, 'a', 0);
     await setTimeout(1500);
-    const last = askApart(PUBLIC, 'a', 0);
+    const last = askApart(LOCKED, 'a', 0);
     await expect(first).rejects.toMatchObject({ message: 'slow reads take all their connections' });
     await unlock();
     await other.catch(() => undefined);

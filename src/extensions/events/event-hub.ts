@@ -38,7 +38,7 @@ export interface Opening {
   isGap: boolean;
 }
 
-/** The events that this process has read and kept, from `start` to `cursor`. */
+/** The events that this process has read and kept, from `start` to `cursor`. Live streams have had all of them. */
 interface Recent {
   start: string;
   events: LedgerEvent[];
@@ -48,7 +48,7 @@ interface Recent {
 /**
  * Hands the events of the outbox to all streams of this process. Each event is read once, and one query finds for all
  * streams who may read it. Streams that start further back get what they missed together, from the events that were
- * kept. If these do not reach back far enough, earlier ones are read once.
+ * kept, and nobody waits for them. If these do not reach back far enough, earlier ones are read once.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {
@@ -56,7 +56,7 @@ export class EventHub implements OnModuleDestroy {
   private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   /** Undefined while there are no streams. */
   private recent?: Recent;
-  private leave?: () => Promise<void>;
+  private leave?: (() => Promise<void>)[];
   private checkAt = -Infinity;
   private timer?: NodeJS.Timeout;
   private stopping = false;
@@ -95,7 +95,10 @@ export class EventHub implements OnModuleDestroy {
     const pings = setInterval(() => stream.ping(), PING_MS).unref();
     this.timer ??= setInterval(() => this.sessions.sweep(), SWEEP_MS).unref();
     this.recent ??= startingAt(present);
-    this.leave ??= this.poller.add('event streams', () => this.serve());
+    this.leave ??= [
+      this.poller.add('event streams', () => this.sendNew()),
+      this.poller.add('event streams that come back', () => this.sendMissed()),
+    ];
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
     return () => {
@@ -114,36 +117,67 @@ export class EventHub implements OnModuleDestroy {
 
   private stopFollowing(): void {
     clearInterval(this.timer);
-    void this.leave?.();
+    for (const leave of this.leave ?? []) void leave();
     this.timer = this.leave = this.recent = undefined;
   }
 
-  /** Reads what is new, and sends each stream what it has not had. Those that come back have missed more. */
-  private async serve(): Promise<void> {
-    // Send nothing while it is unknown which sessions have ended.
+  /** Reads what is new, and sends it to the streams that have had all before it. */
+  private async sendNew(): Promise<void> {
+    const { recent } = this;
+    // Nothing is sent while it is unknown which sessions have ended.
+    if (!recent || !this.sessions.isFresh) return;
+    const read = await this.read(recent.cursor);
+    const events = read.slice(0, this.unknown.endOf(read));
+    if (events.length === 0) return this.checkPlace(recent);
+    const live = this.streamsThat((cursor) => cursor >= recent.cursor);
+    const readers = await this.readersOf(events, live);
+    if (!this.sessions.isFresh) return;
+    recent.cursor = events.at(-1)!.id;
+    recent.events.push(...events);
+    const tooMany = recent.events.length - MOST_MISSED;
+    if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
+    await this.send(recent, live, new EventBatch(events, readers));
+    if (events.length >= EVENTS) this.poller.hurry();
+  }
+
+  /** Sends the other streams what they have missed, with one query for all who may read it. */
+  private async sendMissed(): Promise<void> {
     const { recent } = this;
     if (!recent || !this.sessions.isFresh) return;
-    const { cursor } = recent;
-    const read = await this.read(cursor);
-    const events = read.slice(0, this.unknown.endOf(read));
-    if (events.length === 0) await this.checkPlace(recent);
-    else {
-      recent.cursor = events.at(-1)!.id;
-      recent.events.push(...events);
-      const tooMany = recent.events.length - MOST_MISSED;
-      if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
+    const behind = this.streamsThat((cursor) => cursor < recent.cursor);
+    if (behind.length === 0) return;
+    const [earliest] = behind.map(({ cursor }) => cursor).sort();
+    await this.readBack(recent, earliest);
+    const { start, cursor } = recent;
+    const events = recent.events.filter(({ id }) => id > earliest);
+    const readers = await this.readersOf(events, behind);
+    if (!this.sessions.isFresh) return;
+    await this.send(recent, behind, new EventBatch(events, readers), { start, cursor, most: MAX_BUFFERED });
+  }
+
+  private streamsThat(have: (cursor: string) => boolean): EventStream[] {
+    return [...this.streams].filter((each) => each.isConfirmed && have(each.cursor));
+  }
+
+  /**
+   * @param start streams from before it get `reload`
+   * @param cursor of the last event
+   * @param most characters for each stream
+   */
+  private async send(
+    recent: Recent,
+    streams: EventStream[],
+    batch: EventBatch,
+    { start, cursor, most }: { start: string; cursor: string; most?: number } = { ...recent },
+  ): Promise<void> {
+    this.sessions.sweep();
+    for (const [n, stream] of streams.entries()) {
+      if (n > 0 && n % STREAMS_PER_TURN === 0) await nextTurn();
+      // The streams have left, or a failover has lost these events.
+      if (this.recent !== recent) return;
+      if (stream.cursor < start) stream.reload(cursor);
+      else stream.send(batch, cursor, most);
     }
-    const streams = [...this.streams].filter((each) => each.isConfirmed && each.cursor < recent.cursor);
-    const behind = streams.filter((each) => each.cursor < cursor);
-    const live = streams.filter((each) => each.cursor >= cursor);
-    await this.send(recent, live);
-    try {
-      await this.send(recent, behind, MAX_BUFFERED);
-    } catch {
-      // The clients reconnect with the id of the last event that they got.
-      for (const stream of behind) stream.close('database_failed');
-    }
-    if (events.length >= EVENTS) this.poller.hurry();
   }
 
   /**
@@ -155,7 +189,7 @@ export class EventHub implements OnModuleDestroy {
     this.checkAt = performance.now() + CHECK_MS;
     const { usable, present } = await this.look(parseCursor(recent.cursor)!);
     if (usable) return;
-    Object.assign(recent, startingAt(present));
+    this.recent = startingAt(present);
     for (const stream of this.streams) stream.reload(present);
   }
 
@@ -167,26 +201,6 @@ export class EventHub implements OnModuleDestroy {
       this.poller.hurry();
     } catch (error) {
       stream.close(error instanceof ApiError ? 'session_ended' : 'database_failed');
-    }
-  }
-
-  /**
-   * Sends these streams what they have not had, with one query for all who may read it.
-   * @param most characters for each stream
-   */
-  private async send(recent: Recent, streams: EventStream[], most = Infinity): Promise<void> {
-    if (streams.length === 0) return;
-    const [earliest] = streams.map(({ cursor }) => cursor).sort();
-    await this.readBack(recent, earliest);
-    const events = recent.events.filter(({ id }) => id > earliest);
-    const readers = await this.readersOf(events, streams);
-    if (!this.sessions.isFresh) return;
-    this.sessions.sweep();
-    const batch = new EventBatch(events, readers);
-    for (const [n, stream] of streams.entries()) {
-      if (n > 0 && n % STREAMS_PER_TURN === 0) await nextTurn();
-      if (stream.cursor < recent.start) stream.reload(recent.cursor);
-      else stream.send(batch, recent.cursor, most);
     }
   }
 

@@ -74,7 +74,7 @@ export type FannedOut = { id: string; topic: string; body: string } & Audience;
  * and some others. What has more goes on in `webhook_crowds`.
  * @param events JSON of FannedOut[]
  */
-export const FAN_OUT = statement<{ events: string }, never>(
+export const FAN_OUT = statement<{ events: string }, { crowds: number }>(
   'fan_out_to_webhooks',
   { events: 'jsonb' },
   `
@@ -97,11 +97,13 @@ export const FAN_OUT = statement<{ events: string }, never>(
       SELECT coalesce(e.pool::text, '${EVERYONE}'), e.id, e.topic, c.address, c.webhook
       FROM (${LAST_OF_CROWD}) c JOIN events e ON e.id = c.event WHERE c.n = ${EACH}
       ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
+    ), bodies AS (
+      INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+      WHERE id = ANY (ARRAY(
+        SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
+      ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
     )
-    INSERT INTO webhook_events (id, body) SELECT id, body FROM events
-    WHERE id = ANY (ARRAY(
-      SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
-    ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING`,
+    SELECT count(*)::integer AS crowds FROM crowds`,
 );
 
 /** The subject after one, in a circle. */

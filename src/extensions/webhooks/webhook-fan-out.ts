@@ -10,7 +10,8 @@ import { FAN_OUT, FAN_OUT_TO_CROWD, type FannedOut, NEXT_CROWD } from './fan-out
 /** Events of one statement, and of one for a crowd. */
 const EVENTS = 100;
 const CROWD_EVENTS = 10;
-/** Crowds wait after a failure. */
+/** How often a process looks for crowds that another one has left, and how long crowds wait after a failure. */
+const LOOK_MS = 5000;
 const FAILED_MS = 1000;
 
 /**
@@ -23,6 +24,8 @@ const FAILED_MS = 1000;
 export class WebhookFanOut implements OnApplicationBootstrap {
   /** The subject that was served last. */
   private after = '';
+  /** As a `performance.now()`. */
+  private lookAt = -Infinity;
   /** Subjects that have failed. Several of their events at once may be too much for the database. */
   private readonly failed = new Set<string>();
 
@@ -37,7 +40,7 @@ export class WebhookFanOut implements OnApplicationBootstrap {
 
   @OnLedgerEvent(TOPICS, { consumer: 'webhooks', most: EVENTS, setsAside: true })
   async onEvents(events: LedgerEvent[]): Promise<void> {
-    await this.database.write(FAN_OUT, {
+    const made = await this.database.write(FAN_OUT, {
       events: JSON.stringify(
         events.map((event): FannedOut => {
           const { id, topic } = event;
@@ -45,13 +48,18 @@ export class WebhookFanOut implements OnApplicationBootstrap {
         }),
       ),
     });
+    if (made!.crowds > 0) this.lookAt = -Infinity;
     this.poller.hurry();
   }
 
   /** Gives the next subject its turn. */
   private async serveCrowd(): Promise<void> {
+    // A look passes over all that was removed since the oldest snapshot, such as a backup's.
+    if (performance.now() < this.lookAt) return;
+    this.lookAt = performance.now() + LOOK_MS;
     const next = await this.database.read(NEXT_CROWD, { after: this.after });
     if (!next) return this.failed.clear();
+    this.lookAt = -Infinity;
     const { subject } = next;
     // Stored first, so that others have their turn if this one fails.
     this.after = subject;

@@ -59,6 +59,8 @@ interface Expiry {
   batch: number;
   after: string | null;
   startedAt: number;
+  /** Its last batch. */
+  hasFailed?: boolean;
 }
 
 type First = Partial<Pick<Expiry, 'batch' | 'after'>>;
@@ -114,11 +116,15 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     const began = performance.now();
     for (const expiry of this.tables) {
       if (this.loop.signal.aborted) break;
+      // It may take seconds to fail, each time. It waits while others have more.
+      if (expiry.hasFailed && this.hasMore) continue;
       try {
         const { removed, more } = await this.removeBatch(expiry);
+        expiry.hasFailed = false;
         total += removed;
         hasMore ||= more;
       } catch (error) {
+        expiry.hasFailed = true;
         errors.push(error);
       }
     }

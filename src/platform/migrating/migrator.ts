@@ -17,7 +17,7 @@ const POLL_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
 const IS_NEEDED = '2BP01';
 const TRIGGER = /^CREATE OR REPLACE TRIGGER (\w+)[^;]*? ON (\w+)[^;]*;/gm;
-const DROP = /^DROP [^;]*;/gm;
+const DROP = /^DROP [^;]*?(?: ON (\w+))?;/gm;
 const DROP_TRIGGER = /^DROP TRIGGER IF EXISTS (\w+) ON (\w+);/gm;
 
 /** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
@@ -114,11 +114,15 @@ export class Migrator {
           await runner.query(`COMMENT ON TABLE migrations IS '${now}'`);
         }),
       );
-    for (const drop of texts.flatMap((text) => text.match(DROP) ?? [])) await this.drop(runner, drop);
+    // Those of one table wait for one lock.
+    const drops = new Map<string, string>();
+    for (const [drop, table = ''] of texts.flatMap((text) => [...text.matchAll(DROP)]))
+      drops.set(table, `${drops.get(table) ?? ''}${drop}\n`);
+    for (const statements of drops.values()) await this.drop(runner, statements);
   }
 
   /**
-   * Each in a transaction of its own: dropping a trigger locks readers out, and readers of several tables would hold one
+   * Those of a table in one transaction: dropping a trigger locks readers out, and readers of several tables would hold one
    * while they wait for another. While others read for long, the drop is left to a later run.
    */
   private async drop(runner: QueryRunner, statement: string): Promise<void> {

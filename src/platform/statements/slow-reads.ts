@@ -2,7 +2,7 @@ import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { parsedText } from '#platform/postgres/pg-internals';
-import type { BoundStatement, Statement } from '#platform/postgres/statement';
+import type { BoundStatement } from '#platform/postgres/statement';
 import { CANCELLED, DatabaseUnavailable, StatementSkipped, codeOf } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { MAX_WAITING, READ_DEPTH, type StatementClient, StatementPool, type Work } from './statement-pool';
@@ -11,8 +11,8 @@ import { MAX_WAITING, READ_DEPTH, type StatementClient, StatementPool, type Work
 const FACTOR = 5;
 /** So too if slow reads of so many parties wait: then the server may be the reason, such as a cold cache. */
 const MANY = 8;
-/** Slow reads of a caller that may wait. More would be answered too late. */
-const MOST_OF_CALLER = 24;
+/** Slow reads of a party that may wait. More would be answered too late. */
+const MOST_OF_PARTY = 24;
 
 const OUTCOMES = ['cut', 'known', 'refused'] as const;
 
@@ -25,27 +25,26 @@ const LIMIT = {
   text: `SELECT WHERE set_config('statement_timeout', $1, true) = ''`,
 };
 
-/**
- * Whether it names its caller. Reads that do not, and ask for the same, share an answer: those that come from everybody
- * would otherwise never be fewer than run one after the other.
- */
-const isCharged = ({ statement }: BoundStatement): boolean => statement.payer !== undefined;
+/** What a read asks for. Reads that ask for the same share an answer. */
+const keyOf = ({ statement, values }: BoundStatement): string =>
+  `${statement.name} ${JSON.stringify(values)}`;
 
-/** Who causes a read: its caller, or what it asks for. */
-const partyOf = (read: BoundStatement): string =>
-  isCharged(read)
-    ? `of ${String(read.values[read.statement.payer!])}`
-    : `${read.statement.name} ${JSON.stringify(read.values)}`;
+/** Who causes a read: the value of the parameter that says so, otherwise the statement itself. */
+const partyOf = ({ statement, values }: BoundStatement): string =>
+  statement.payer === undefined ? statement.name : `of ${String(values[statement.payer])}`;
+
+/** Reads of the same that wait or run, and share an answer. */
+type Group = Set<Work>;
 
 /**
  * Runs reads that took too long among others: few at a time, of each party one, and the parties take turns. While one
  * waits or runs, others of its statement and party come here at once. Each is answered or refused in time.
  */
 export class SlowReads {
-  /** Those that wait, by party in the order of their turns. */
-  private readonly lines = new Map<string, Set<Work>>();
-  /** Parties with a read that runs, and its statement. */
-  private readonly served = new Map<string, Statement>();
+  /** Those that wait, by party in the order of their turns, and by what they ask for. */
+  private readonly lines = new Map<string, Map<string, Group>>();
+  /** Parties with a read that runs, and what that asks for. */
+  private readonly served = new Map<string, string>();
 
   /** @param places how many connections of the pool they take at most */
   constructor(
@@ -57,16 +56,18 @@ export class SlowReads {
   }
 
   get waiting(): number {
-    return [...this.lines.values()].reduce((sum, { size }) => sum + size, 0);
+    const groups = [...this.lines.values()].flatMap((line) => [...line.values()]);
+    return groups.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Whether it runs here. */
   has(read: BoundStatement): boolean {
     if (this.served.size === 0) return false;
     const party = partyOf(read);
-    if (this.served.get(party) === read.statement) return true;
-    for (const { statement } of this.lines.get(party) ?? []) if (statement === read.statement) return true;
-    return false;
+    // Of a party that the statement names, all calls are of one kind.
+    const kind = read.statement.payer === undefined ? keyOf(read) : `${read.statement.name} `;
+    const keys = [this.served.get(party), ...(this.lines.get(party)?.keys() ?? [])];
+    return keys.some((key) => key?.startsWith(kind));
   }
 
   /** How long a read may take among others, on a connection that may have to prepare some of them first. */
@@ -79,14 +80,16 @@ export class SlowReads {
   /** @param outcome whether the server has cancelled it among others, or it came here at once */
   accept(work: Work, outcome: 'cut' | 'known'): void {
     this.counter?.inc({ outcome });
-    const party = partyOf(work);
-    const line = this.lines.get(party) ?? new Set<Work>();
+    const [party, key] = [partyOf(work), keyOf(work)];
+    const line = this.lines.get(party) ?? new Map<string, Group>();
+    const group: Group = line.get(key) ?? new Set<Work>();
     if (this.waiting >= MAX_WAITING) return this.refuse(work, 'too many slow reads are waiting');
-    if (isCharged(work) && line.size >= MOST_OF_CALLER)
-      return this.refuse(work, 'too many slow reads of one caller are waiting');
-    this.lines.set(party, line.add(work));
+    if (group.size === 0 && line.size >= MOST_OF_PARTY)
+      return this.refuse(work, 'too many slow reads of one party are waiting');
+    this.lines.set(party, line.set(key, group));
+    group.add(work);
     afterIo(work.requested + this.pool.limits.resendMs - performance.now(), () => {
-      if (line.delete(work)) this.refuse(work, 'slow reads take all their connections');
+      if (group.delete(work)) this.refuse(work, 'slow reads take all their connections');
     });
     this.serve();
   }
@@ -101,13 +104,12 @@ export class SlowReads {
     for (const [party, line] of this.lines) {
       if (this.served.size === this.places) return;
       if (this.served.has(party)) continue;
+      const [[key, group]] = line;
+      line.delete(key);
+      // The party's next one comes after those of all others.
       this.lines.delete(party);
-      const [first] = line;
-      // All were refused.
-      if (!first) continue;
-      const group = isCharged(first) ? new Set([first]) : line;
-      if (group !== line && line.delete(first) && line.size > 0) this.lines.set(party, line);
-      this.served.set(party, first.statement);
+      if (line.size > 0) this.lines.set(party, line);
+      this.served.set(party, key);
       void this.run(group).then(() => {
         this.served.delete(party);
         this.serve();
@@ -115,15 +117,18 @@ export class SlowReads {
     }
   }
 
-  /** Later reads do not join these. They have the deadline of the last one; the others may be refused earlier. */
-  private async run(group: Set<Work>): Promise<void> {
+  /** Later reads of the same do not join it. It has the deadline of its last read; the others may be refused earlier. */
+  private async run(group: Group): Promise<void> {
+    const last = [...group].at(-1);
+    // All were refused.
+    if (!last) return;
     const answer = (error: Error | null, rows?: QueryResultRow[]): void => {
       for (const work of group) {
         group.delete(work);
         work.callback(error, rows);
       }
     };
-    const { statement, values, requested } = [...group].at(-1)!;
+    const { statement, values, requested } = last;
     await this.pool
       .run(statement, values, { writes: false, requested })
       .then((rows) => answer(null, rows), answer);

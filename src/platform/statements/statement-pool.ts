@@ -25,6 +25,8 @@ const BATCH = 4;
 const TICK_MS = 50;
 /** Time between attempts to connect, while they fail. Each is half to one and a half times as long. */
 const RECONNECT_MS = 100;
+/** A switch to another server takes less. After that, statements do not wait for a connection any longer. */
+const OUTAGE_MS = 6000;
 
 export interface Work extends BoundStatement {
   /** Whether it may change something. */
@@ -79,8 +81,8 @@ export class StatementPool {
   private turn?: NodeJS.Immediate;
   private isWatching = false;
   private succeededAt = -Infinity;
-  /** Why the last attempt to connect failed. */
-  private outage?: Error;
+  /** No connection could be made since then. */
+  private outage?: { since: number; reason: Error };
   /** When the next connection may be made. */
   private retryAt = 0;
 
@@ -180,12 +182,15 @@ export class StatementPool {
     else connect();
   }
 
-  /** Statements wait for another connection, unless the process stops. */
+  /** Statements wait for another connection, but not in a long outage. */
   private failed(connection: Connection, reason: Error): void {
     connection.retired = true;
-    this.outage = reason;
+    const { since } = (this.outage = { since: performance.now(), ...this.outage, reason });
     this.delay();
-    if (this.pool.ending) for (const work of this.queue.splice(0)) work.callback(reason);
+    const isLong = performance.now() - since > OUTAGE_MS;
+    const isConnected = this.connections.some(({ client, retired }) => client && !retired);
+    if (this.pool.ending || (isLong && !isConnected))
+      for (const work of this.queue.splice(0)) work.callback(reason);
     this.end(connection);
   }
 
@@ -262,7 +267,7 @@ export class StatementPool {
       if ([...sent].some(({ requested }) => requested + this.limits.answerMs <= now)) client!.cut();
     while (this.queue.length > 0 && this.queue[0].requested + this.limits.resendMs <= now) {
       const { failure, callback } = this.queue.shift()!;
-      const reason = failure ?? this.outage;
+      const reason = failure ?? this.outage?.reason;
       callback(reason ?? new DatabaseUnavailable('all database connections are busy'));
     }
   }

@@ -218,6 +218,7 @@ describe('migrating', () => {
       await client.query(`CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
           AS $$ BEGIN RAISE EXCEPTION 'of the version before'; END $$;
         CREATE TRIGGER submissions_end AFTER DELETE ON transactions EXECUTE FUNCTION submissions_end();
+        CREATE TRIGGER submissions_follow AFTER DELETE ON transactions EXECUTE FUNCTION submissions_end();
         COMMENT ON TRIGGER submissions_end ON transactions IS 'its digest';
         COMMENT ON TABLE migrations IS NULL`);
       const left = async (): Promise<unknown[]> => {

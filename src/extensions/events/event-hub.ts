@@ -160,6 +160,7 @@ export class EventHub implements OnModuleDestroy {
   }
 
   /**
+   * Writes a batch to streams, of which it passes over what they have had.
    * @param start streams from before it get `reload`
    * @param cursor of the last event
    * @param most characters for each stream
@@ -188,7 +189,8 @@ export class EventHub implements OnModuleDestroy {
     if (performance.now() < this.checkAt) return;
     this.checkAt = performance.now() + CHECK_MS;
     const { usable, present } = await this.look(parseCursor(recent.cursor)!);
-    if (usable) return;
+    // While we waited, the last stream may have left and others may have come.
+    if (usable || this.recent !== recent) return;
     this.recent = startingAt(present);
     for (const stream of this.streams) stream.reload(present);
   }

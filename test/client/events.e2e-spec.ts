@@ -49,7 +49,7 @@ it('gives what happens, as the service sends it, of the topics that were asked f
       account: owner.address,
       amount: '1000',
     });
-    expect(tasks.size).toBe(others + 1);
+    expect(tasks.size).toBeGreaterThan(others);
     break;
   }
   // Its connection is free.

@@ -97,7 +97,7 @@ export class EventHub implements OnModuleDestroy {
     this.recent ??= startingAt(present);
     this.leave ??= [
       this.poller.add('event streams', () => this.sendNew()),
-      this.poller.add('event streams that come back', () => this.sendMissed()),
+      this.poller.add('event stream catch-up', () => this.sendMissed()),
     ];
     if (this.stopping) stream.close('shutdown');
     void this.begin(stream);
@@ -136,7 +136,7 @@ export class EventHub implements OnModuleDestroy {
     recent.events.push(...events);
     const tooMany = recent.events.length - MOST_MISSED;
     if (tooMany > 0) recent.start = recent.events.splice(0, tooMany).at(-1)!.id;
-    await this.send(recent, live, new EventBatch(events, readers));
+    await this.send(recent, live, new EventBatch(events, readers), { ...recent });
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
@@ -152,7 +152,7 @@ export class EventHub implements OnModuleDestroy {
     const events = recent.events.filter(({ id }) => id > earliest);
     const readers = await this.readersOf(events, behind);
     if (!this.sessions.isFresh) return;
-    await this.send(recent, behind, new EventBatch(events, readers), { start, cursor, most: MAX_BUFFERED });
+    await this.send(recent, behind, new EventBatch(events, readers), { start, cursor }, MAX_BUFFERED);
   }
 
   private streamsThat(have: (cursor: string) => boolean): EventStream[] {
@@ -160,8 +160,7 @@ export class EventHub implements OnModuleDestroy {
   }
 
   /**
-   * Writes a batch to streams, of which it passes over what they have had.
-   * @param start streams from before it get `reload`
+   * Writes the events of a batch that each stream has not had. Streams from before `start` get `reload`.
    * @param cursor of the last event
    * @param most characters for each stream
    */
@@ -169,7 +168,8 @@ export class EventHub implements OnModuleDestroy {
     recent: Recent,
     streams: EventStream[],
     batch: EventBatch,
-    { start, cursor, most }: { start: string; cursor: string; most?: number } = { ...recent },
+    { start, cursor }: Pick<Recent, 'start' | 'cursor'>,
+    most = Infinity,
   ): Promise<void> {
     this.sessions.sweep();
     for (const [n, stream] of streams.entries()) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readJson } from './files';
-import { claim } from './processes';
+import { claim, release } from './processes';
 
 /** Where the parts of `npm start` listen. */
 export interface Ports {
@@ -56,9 +56,11 @@ async function listening(port: number, host: string): Promise<NodeJS.ErrnoExcept
 export async function freePort(wanted?: number): Promise<number> {
   const port = wanted || nextPort;
   if (!wanted) nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
+  // Claimed before it is tried: whoever has it already could not listen at that moment.
+  if (!wanted && claim(fileOf('free-ports', port)) !== undefined) return freePort();
   const problem = await listening(port, '127.0.0.1');
   if (problem && (wanted || problem.code !== 'EADDRINUSE')) throw problem;
-  return !problem && (wanted || claimIn('free-ports', port) === undefined) ? port : freePort();
+  return problem ? freePort() : port;
 }
 
 /**
@@ -82,13 +84,13 @@ export async function beAlone(folder: string, running: string, patience = STOPPI
  * Has a port for this process, ahead of others that start at the same time: it takes seconds until the service listens.
  * @returns the process that has it already, if any
  */
-export const claimPort = (port: number): number | undefined => claimIn('ports', port);
+export const claimPort = (port: number): number | undefined => claim(fileOf('ports', port));
 
 /** In one folder for each purpose: what has a free port may give it to `npm start`, which then claims it. */
-function claimIn(name: string, port: number): number | undefined {
+function fileOf(name: string, port: number): string {
   const folder = path.join(tmpdir(), `pooled-savings-${name}-${process.getuid?.() ?? 0}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return claim(path.join(folder, `${port}`));
+  return path.join(folder, `${port}`);
 }
 
 /** All of them at once, so that a port that is taken shows before anything is started. */
@@ -123,12 +125,14 @@ async function takePort(
 /** @returns what is wrong with it, if anything */
 async function take(port: number, host: string): Promise<string | undefined> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return 'no port';
+  if (claimPort(port) !== undefined) return 'taken by another start';
   // Browsers take ::1 for localhost first, if something listens there.
   const others = ['127.0.0.1', '::1', 'localhost'].includes(host) ? ['127.0.0.1', '::1'] : [];
   for (const each of new Set([host, ...others])) {
     const { code } = (await listening(port, each)) ?? {};
-    if (code === 'EADDRINUSE') return 'taken';
-    if (code && each === host) return `not to be had (${code})`;
+    if (code !== 'EADDRINUSE' && (!code || each !== host)) continue;
+    release(fileOf('ports', port));
+    return code === 'EADDRINUSE' ? 'taken' : `not to be had (${code})`;
   }
-  return claimPort(port) === undefined ? undefined : 'taken by another start';
+  return undefined;
 }

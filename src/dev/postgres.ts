@@ -23,7 +23,7 @@ export interface LocalPostgres {
 export interface PostgresOptions {
   dir: string; // persistent: holds password, log and data; ephemeral: where a throw-away folder is made
   database: string;
-  port?: number; // must be free; default: any free one
+  port?: number; // waited for if it is taken; default: any free one
   ephemeral?: boolean; // for tests: nothing is durable, the folder is removed at stop
   settings?: Record<string, string>; // further ones, named as in postgresql.conf
 }
@@ -125,7 +125,7 @@ async function initialise({ native, data, password, account, ephemeral }: Cluste
 async function launch(cluster: Cluster): Promise<[ChildProcess, number]> {
   const log = join(cluster.dir, 'postgres.log');
   for (const until = Date.now() + START_TIMEOUT_MS; ; await wait(200)) {
-    const port = await freePort(cluster.port);
+    const port = cluster.port ?? (await freePort());
     const child = await spawnServer(cluster, port, openSync(log, 'w', 0o600));
     if (await isUp(child, cluster.data, until)) return [child, port];
     await endChild(child, 'SIGINT');

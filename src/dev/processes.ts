@@ -70,7 +70,7 @@ export function endWithUs(child: ChildProcess, signal: NodeJS.Signals): void {
  * @returns the process that has claimed the file already, if any, which may be this one
  */
 export function claim(file: string): number | undefined {
-  const place = path.join(realpathSync(path.dirname(file)), path.basename(file));
+  const place = realPathOf(file);
   if (claimed.has(place)) return process.pid;
   const [pid, of, ...command] = (read(place) ?? '').split('\n');
   // Process ids are reused, so the command has to match too, and our own id is that of an earlier process.
@@ -80,3 +80,11 @@ export function claim(file: string): number | undefined {
   claimed.add(place);
   return undefined;
 }
+
+/** Takes back what this process has claimed. */
+export function release(file: string): void {
+  const place = realPathOf(file);
+  if (claimed.delete(place)) rmSync(place, { force: true });
+}
+
+const realPathOf = (file: string): string => path.join(realpathSync(path.dirname(file)), path.basename(file));

@@ -11,8 +11,8 @@ import { urlAs } from '#dev/settings';
 const PASSWORD = 'savings';
 /** Offsets of the ports that cluster.env and recover.sh take from BASE_PORT on. */
 const OFFSETS = [1, 2, 11, 12, 13, 19, 21, 22, 23, 30, 31, 39, 40];
-/** Below the ports that the kernel gives to outgoing connections. */
-const [FIRST_BASE, LAST_BASE] = [20_000, 30_000];
+/** Below the ports of `freePort`, which could be given one while its node is down. */
+const [FIRST_BASE, LAST_BASE] = [10_000, 20_000];
 /** Of a command; the longest waits until every node follows. */
 const LIMIT_MS = 180_000;
 

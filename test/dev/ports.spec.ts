@@ -30,11 +30,17 @@ function another(code: string, begin = ''): string {
   return stdout + stderr;
 }
 
-it('a free port is given to one process, as long as that lives', async () => {
+/** Says at which ports that process listens, if only to try them. */
+const SAYING = `const { Server } = require('node:net');
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (...args) { console.log('at', args[0]); return listen.apply(this, args); }`;
+
+it('a free port is given to one process, as long as that lives, and others do not listen there meanwhile', async () => {
   const port = await freePort();
-  const next = another('console.log(await freePort())', `require('node:crypto').randomInt = () => ${port}`);
-  expect(next).toMatch(/^\d{5}\n$/);
-  expect(next).not.toBe(`${port}\n`);
+  const begin = `${SAYING}; require('node:crypto').randomInt = () => ${port}`;
+  const next = another('console.log(await freePort())', begin);
+  expect(next).toMatch(/^at (\d{5})\n\1\n$/);
+  expect(next).not.toContain(`${port}`);
 });
 
 describe('ports of npm start', () => {
@@ -63,7 +69,9 @@ describe('ports of npm start', () => {
   it('are not those of another start that does not listen yet, unless it was killed', async () => {
     const ours = `${await freePort()}`;
     await takePorts({ PORT: ours });
-    expect(another(`takePorts({ PORT: '${ours}' })`)).toContain(`Port ${ours} is taken by another start`);
+    const refused = another(`takePorts({ PORT: '${ours}' })`, SAYING);
+    expect(refused).toContain(`Port ${ours} is taken by another start`);
+    expect(refused).not.toMatch(/^at /m);
     const killed = await freePort();
     expect(another(`takePorts({ PORT: '${killed}' })`)).toBe('');
     expect((await takePorts({ PORT: `${killed}` })).api).toBe(killed);

@@ -2,6 +2,7 @@ import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { SCHEMA } from '#platform/migrating/schema';
 import { DUE_CONSUMER } from '#ledger/outbox/outbox.sql';
+import { NEXT_CROWD } from '#extensions/webhooks/fan-out.sql';
 import { SessionFeed } from '#features/access/session-feed';
 import { type SignedIn, jwt, until, useApp } from '../support/app';
 import { holdTerms } from '../support/events/event-source';
@@ -177,8 +178,8 @@ describe('a session', () => {
     const fresh = jest.spyOn(feed, 'fresh', 'get').mockReturnValue(true);
     await lives(user);
     const read = jest.spyOn(app.nest.get(Database), 'read');
-    // The service looks at its schema and at its outbox now and then.
-    const background = [SCHEMA.name, DUE_CONSUMER.name];
+    // The service looks at its schema, its outbox and its crowds of webhooks now and then.
+    const background = [SCHEMA.name, DUE_CONSUMER.name, NEXT_CROWD.name];
     const asked = async (): Promise<string[]> => {
       read.mockClear();
       await app.get('/lottery/winners', user);

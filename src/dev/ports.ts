@@ -56,7 +56,7 @@ async function listening(port: number, host: string): Promise<NodeJS.ErrnoExcept
 export async function freePort(wanted?: number): Promise<number> {
   const port = wanted || nextPort;
   if (!wanted) nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
-  // Claimed before it is tried: whoever has it already could not listen at that moment.
+  // Claimed before it is tried: a process that has it already could not listen at that moment.
   if (!wanted && claim(fileOf('free-ports', port)) !== undefined) return freePort();
   const problem = await listening(port, '127.0.0.1');
   if (problem && (wanted || problem.code !== 'EADDRINUSE')) throw problem;

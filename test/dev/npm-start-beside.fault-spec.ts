@@ -97,7 +97,7 @@ it('npm start works beside others: in two folders at once, with one in each, and
     const settings = { PORT: taken, DATABASE_URL: 'postgres://127.0.0.1/x', RPC_URL: here.Chain };
     const fourth = new Start(folders[1], settings);
     expect(await fourth.ended).toBe(1);
-    expect(fourth.output).toContain(`Port ${taken} is taken; set PORT`);
+    expect(fourth.output).toContain(`Port ${taken} is taken by another start; set PORT`);
     for (const start of starts) await allAnswer(start);
 
     await first.stop();

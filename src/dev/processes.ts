@@ -1,13 +1,10 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { read } from './files';
 
-/**
- * As Linux has it in /proc, or ps prints it elsewhere. Empty if there is no such process, or only a zombie, which has
- * closed its files and ports.
- */
+/** As Linux has it in /proc, or ps prints it elsewhere. Empty if there is no such process, or one that has begun to exit. */
 export function commandOf(pid: number): string {
   try {
     if (existsSync('/proc/self/status')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -15,6 +12,12 @@ export function commandOf(pid: number): string {
   } catch {
     return '';
   }
+}
+
+/** Whether it is gone, or a zombie without further threads: others keep files and ports open after the command is empty. */
+function hasClosed(pid: number): boolean {
+  const status = commandOf(pid) === '' ? (read(`/proc/${pid}/status`) ?? '') : undefined;
+  return status === '' || /^State:\s+[ZX][^]*^Threads:\s+[01]$/m.test(status ?? '');
 }
 
 /** Ends a process, by force if it needs more than `patience` ms, and waits until it is gone. */
@@ -27,7 +30,7 @@ export async function end(pid: number, signal: NodeJS.Signals, patience = 10_000
     }
   };
   send(signal);
-  for (const forced = Date.now() + patience; commandOf(pid) !== ''; await wait(20))
+  for (const forced = Date.now() + patience; !hasClosed(pid); await wait(20))
     if (Date.now() > forced) send('SIGKILL');
 }
 
@@ -72,11 +75,23 @@ export function endWithUs(child: ChildProcess, signal: NodeJS.Signals): void {
 export function claim(file: string): number | undefined {
   const place = realPathOf(file);
   if (claimed.has(place)) return process.pid;
-  const [pid, of, ...command] = (read(place) ?? '').split('\n');
+  const kept = read(place);
+  const [pid, of, ...command] = (kept ?? '').split('\n');
   // Process ids are reused, so the command has to match too, and our own id is that of an earlier process.
   const isHeld = of === place && command.join('\n') === commandOf(Number(pid)) && Number(pid) !== process.pid;
   if (isHeld && command.join() !== '') return Number(pid);
-  writeFileSync(place, [process.pid, place, commandOf(process.pid)].join('\n'));
+  // Another process may claim it at the same moment: only one makes the link, and the other looks again.
+  const draft = `${place}.${process.pid}`;
+  writeFileSync(draft, [process.pid, place, commandOf(process.pid)].join('\n'));
+  try {
+    if (kept !== undefined) rmSync(place, { force: true });
+    linkSync(draft, place);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return claim(file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
   claimed.add(place);
   return undefined;
 }

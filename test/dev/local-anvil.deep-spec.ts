@@ -74,6 +74,7 @@ it('gives every node its own port, or the requested one if it is free', async ()
   expect([one.chainId, two.chainId]).toEqual([7, 31337]);
   await expect(startAnvil({ port })).rejects.toThrow('EADDRINUSE');
   await one.stop();
+  expect(await freePort(port)).toBe(port);
   await one.stop();
   expect(runs(one.pid)).toBe(false);
 });

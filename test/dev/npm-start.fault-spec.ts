@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -42,6 +42,9 @@ describe('npm start', () => {
     writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ scripts: { start: scripts.start } }));
     symlinkSync(path.join(ROOT, 'dist'), path.join(folder, 'dist'));
     [port, indexerPort] = [await freePort(), await freePort()];
+    // Of these tests alone: another start beside them would take the usual one while this one is stopped.
+    mkdirSync(path.join(folder, '.data'));
+    writeFileSync(path.join(folder, '.data/chain-port'), `${await freePort()}`);
   });
   afterEach(async () => {
     npm.kill('SIGTERM');

@@ -89,7 +89,7 @@ describe('verification beside an indexer', () => {
       for (; running; deposits += 1) {
         const [pool, amount] = [bench.pools[deposits % 3], BigInt(100 + deposits)];
         await bench.deposit(pool, amount, deposits % 2 ? await bench.pending(pool, amount) : undefined);
-        if (deposits % 4 === 3) {
+        if (running && deposits % 4 === 3) {
           await bench.rpc('anvil_reorg', 1 + (deposits % 3), []);
           await bench.mine(1);
         }

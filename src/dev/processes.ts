@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
-import { existsSync, linkSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { read } from './files';
@@ -87,8 +87,8 @@ export function claim(file: string): number | undefined {
     if (kept !== undefined) rmSync(place, { force: true });
     linkSync(draft, place);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return claim(file);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return claim(file);
+    renameSync(draft, place); // Some file systems have no links.
   } finally {
     rmSync(draft, { force: true });
   }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeFi
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readJson } from './files';
-import { freePort } from './ports';
+import { freePort, listening } from './ports';
 import { commandOf, end, endChild, endWithUs, hasEnded } from './processes';
 
 export interface AnvilOptions {
@@ -54,8 +54,10 @@ const KEPT_STATES = 400;
 
 export async function startAnvil(options: AnvilOptions = {}): Promise<AnvilNode> {
   const files = options.stateFile ? await prepare(resolve(options.stateFile)) : undefined;
-  // The port must be free; otherwise another node on it would be mistaken for ours.
-  const port = await freePort(options.port);
+  const port = options.port ?? (await freePort());
+  // Another node that listens there would be mistaken for ours.
+  const problem = await listening(port, HOST);
+  if (problem) throw problem;
   const log = files ? openSync(files.log, 'w') : ('inherit' as const);
   const child = spawn(findAnvil(), argumentsFor(port, options, files), {
     stdio: ['ignore', 'ignore', log],

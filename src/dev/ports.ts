@@ -36,8 +36,8 @@ export function urlOf(given: NodeJS.ProcessEnv, port: number | string): string {
   return `http://${isLocal ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** @returns the error, if nobody can listen there */
-async function listening(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
+/** @returns the error, if this process cannot listen there */
+export async function listening(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
   const server = createServer().listen(port, host);
   try {
     await once(server, 'listening');
@@ -51,15 +51,14 @@ async function listening(port: number, host: string): Promise<NodeJS.ErrnoExcept
 /**
  * A port that is free, and that no other process is given while this one lives: servers begin to listen later. Normally no
  * outgoing connection takes it before.
- * @throws EADDRINUSE when the wanted one is taken
  */
-export async function freePort(wanted?: number): Promise<number> {
-  const port = wanted || nextPort;
-  if (!wanted) nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
-  // Claimed before it is tried: a process that has it already could not listen at that moment.
-  if (!wanted && claim(fileOf('free-ports', port)) !== undefined) return freePort();
+export async function freePort(): Promise<number> {
+  const port = nextPort;
+  nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
+  // A port that another process has is not tried: its owner could not begin to listen at that moment.
+  if (claim(fileOf('free-ports', port)) !== undefined) return freePort();
   const problem = await listening(port, '127.0.0.1');
-  if (problem && (wanted || problem.code !== 'EADDRINUSE')) throw problem;
+  if (problem && problem.code !== 'EADDRINUSE') throw problem;
   return problem ? freePort() : port;
 }
 
@@ -126,13 +125,18 @@ async function takePort(
 async function take(port: number, host: string): Promise<string | undefined> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return 'no port';
   if (claimPort(port) !== undefined) return 'taken by another start';
+  const problem = await problemAt(port, host);
+  if (problem) release(fileOf('ports', port));
+  return problem;
+}
+
+async function problemAt(port: number, host: string): Promise<string | undefined> {
   // Browsers take ::1 for localhost first, if something listens there.
   const others = ['127.0.0.1', '::1', 'localhost'].includes(host) ? ['127.0.0.1', '::1'] : [];
   for (const each of new Set([host, ...others])) {
     const { code } = (await listening(port, each)) ?? {};
-    if (code !== 'EADDRINUSE' && (!code || each !== host)) continue;
-    release(fileOf('ports', port));
-    return code === 'EADDRINUSE' ? 'taken' : `not to be had (${code})`;
+    if (code === 'EADDRINUSE') return 'taken';
+    if (code && each === host) return `not to be had (${code})`;
   }
   return undefined;
 }

@@ -14,13 +14,17 @@ export function commandOf(pid: number): string {
   }
 }
 
-/** Whether it is gone, or a zombie without further threads: others keep files and ports open after the command is empty. */
+/**
+ * Whether a process is gone, or a zombie without other threads. The command is empty as soon as the first thread has ended,
+ * and the others may keep files and ports open for some milliseconds more.
+ */
 function hasClosed(pid: number): boolean {
-  const status = commandOf(pid) === '' ? (read(`/proc/${pid}/status`) ?? '') : undefined;
-  return status === '' || /^State:\s+[ZX][^]*^Threads:\s+[01]$/m.test(status ?? '');
+  if (commandOf(pid) !== '') return false;
+  const status = read(`/proc/${pid}/status`);
+  return status === undefined || /^State:\s+[ZX][^]*^Threads:\s+[01]$/m.test(status);
 }
 
-/** Ends a process, by force if it needs more than `patience` ms, and waits until it is gone. */
+/** Ends a process, by force if it needs more than `patience` ms, and waits until it has closed its files and ports. */
 export async function end(pid: number, signal: NodeJS.Signals, patience = 10_000): Promise<void> {
   const send = (each: NodeJS.Signals): void => {
     try {
@@ -88,7 +92,7 @@ export function claim(file: string): number | undefined {
     linkSync(draft, place);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return claim(file);
-    renameSync(draft, place); // Some file systems have no links.
+    renameSync(draft, place); // Some file systems have no hard links.
   } finally {
     rmSync(draft, { force: true });
   }

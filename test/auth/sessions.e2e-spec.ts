@@ -1,8 +1,5 @@
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
-import { SCHEMA } from '#platform/migrating/schema';
-import { DUE_CONSUMER } from '#ledger/outbox/outbox.sql';
-import { NEXT_CROWD } from '#extensions/webhooks/fan-out.sql';
 import { SessionFeed } from '#features/access/session-feed';
 import { type SignedIn, jwt, until, useApp } from '../support/app';
 import { holdTerms } from '../support/events/event-source';
@@ -177,14 +174,7 @@ describe('a session', () => {
     // And stays so, even if this process stands still meanwhile.
     const fresh = jest.spyOn(feed, 'fresh', 'get').mockReturnValue(true);
     await lives(user);
-    const read = jest.spyOn(app.nest.get(Database), 'read');
-    // The service looks at its schema, its outbox and its crowds of webhooks now and then.
-    const background = [SCHEMA.name, DUE_CONSUMER.name, NEXT_CROWD.name];
-    const asked = async (): Promise<string[]> => {
-      read.mockClear();
-      await app.get('/lottery/winners', user);
-      return read.mock.calls.map(([{ name }]) => name).filter((name) => !background.includes(name));
-    };
+    const asked = (): Promise<string[]> => app.readsDuring(() => app.get('/lottery/winners', user));
     try {
       const usual = await asked();
       expect(usual).not.toContain('session_lives');
@@ -193,7 +183,6 @@ describe('a session', () => {
       expect(await asked()).toContain('session_lives');
     } finally {
       fresh.mockRestore();
-      read.mockRestore();
     }
   });
 

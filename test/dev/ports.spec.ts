@@ -30,12 +30,12 @@ function another(code: string, begin = ''): string {
   return stdout + stderr;
 }
 
-/** Says at which ports that process listens, if only to try them. */
+/** Makes a process print each port at which it listens, if only to try it. */
 const SAYING = `const { Server } = require('node:net');
   const { listen } = Server.prototype;
   Server.prototype.listen = function (...args) { console.log('at', args[0]); return listen.apply(this, args); }`;
 
-it('a free port is given to one process, as long as that lives, and others do not listen there meanwhile', async () => {
+it('a free port is given to one process as long as that lives, and no other listens there to try it', async () => {
   const port = await freePort();
   const begin = `${SAYING}; require('node:crypto').randomInt = () => ${port}`;
   const next = another('console.log(await freePort())', begin);
@@ -92,6 +92,20 @@ describe('a folder of npm start', () => {
     expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
     writeFileSync(running, '{"api":"http://localhost:1"}');
     expect(another(start)).toContain(`process ${process.pid}, http://localhost:1. Stop it`);
+  });
+
+  it('has one of two that start at the same moment, and one where links are not supported', () => {
+    const meanwhile = `const fs = require('node:fs'), { linkSync } = fs, { commandOf } = require('./src/dev/processes');
+      fs.linkSync = (from, to) => {
+        fs.writeFileSync(to, [process.ppid, to, commandOf(process.ppid)].join('\\n'));
+        (fs.linkSync = linkSync)(from, to);
+      }`;
+    const fresh = mkdtempSync(join(tmpdir(), 'alone-'));
+    const there = start.replaceAll(folder, fresh);
+    expect(another(there, "require('node:fs').linkSync = () => { throw new Error('EPERM'); }")).toBe('');
+    rmSync(join(fresh, 'start.pid'));
+    expect(another(there, meanwhile)).toContain(`runs in this folder already: process ${process.pid}`);
+    rmSync(fresh, { recursive: true });
   });
 
   it('that was copied while it ran may be used', () => {

@@ -8,7 +8,9 @@ import { type Client, type ClientConfig, Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
 import { register } from 'prom-client';
 import { POOL_TYPES, byPoolType } from '#values/types';
+import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import { currentRequest } from '#platform/log/request-line';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
@@ -306,6 +308,19 @@ export class TestApp {
     const answer = await this.post('/pools', { type: 'individual', initialDeposit: TEN, ...fields }, as);
     if (answer.status !== 201) throw new Error(`pool not created: ${answer.text}`);
     return answer.body.data;
+  }
+
+  /** @returns the names of what requests read of the database meanwhile, without what the service reads in the background */
+  async readsDuring(work: () => Promise<unknown>): Promise<string[]> {
+    const database = this.nest.get(Database);
+    const read = database.read.bind(database);
+    const names: string[] = [];
+    const spy = jest.spyOn(database, 'read').mockImplementation((statement, values) => {
+      if (currentRequest()) names.push(statement.name);
+      return read(statement, values);
+    });
+    await work().finally(() => spy.mockRestore());
+    return names;
   }
 }
 

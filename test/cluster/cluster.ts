@@ -11,7 +11,7 @@ import { urlAs } from '#dev/settings';
 const PASSWORD = 'savings';
 /** Offsets of the ports that cluster.env and recover.sh take from BASE_PORT on. */
 const OFFSETS = [1, 2, 11, 12, 13, 19, 21, 22, 23, 30, 31, 39, 40];
-/** Below the ports of `freePort`, which could be given one while its node is down. */
+/** Below those of `freePort`: another test could be given the port of a node while that node is down. */
 const [FIRST_BASE, LAST_BASE] = [10_000, 20_000];
 /** Of a command; the longest waits until every node follows. */
 const LIMIT_MS = 180_000;

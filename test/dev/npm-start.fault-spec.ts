@@ -42,7 +42,7 @@ describe('npm start', () => {
     writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ scripts: { start: scripts.start } }));
     symlinkSync(path.join(ROOT, 'dist'), path.join(folder, 'dist'));
     [port, indexerPort] = [await freePort(), await freePort()];
-    // Of these tests alone: another start beside them would take the usual one while this one is stopped.
+    // The chain has a port of its own: another start could take the usual one while this one is stopped.
     mkdirSync(path.join(folder, '.data'));
     writeFileSync(path.join(folder, '.data/chain-port'), `${await freePort()}`);
   });

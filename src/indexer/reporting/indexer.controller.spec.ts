@@ -112,7 +112,7 @@ describe("the indexer's own port", () => {
     new Counter({ name: 'indexer_gaps_total', help: 'Of a module' }).inc(3);
     await listen();
     const text = await (await get('/metrics')).text();
-    // No others: those of the process itself are made once, also for the test files that follow.
+    // Only these: the metrics of the process are registered once, and later test files need them.
     for (const name of ['a_module_total', 'indexer_gaps_total']) register.removeSingleMetric(name);
     expect(text).toMatch(/^a_module_total 3$/m);
     expect(text.match(/^indexer_gaps_total .*$/gm)).toEqual(['indexer_gaps_total 0']);

@@ -31,8 +31,7 @@ function another(code: string, begin = ''): string {
 }
 
 /** Makes a process print each port at which it listens, if only to try it. */
-const SAYING = `const { Server } = require('node:net');
-  const { listen } = Server.prototype;
+const SAYING = `const { Server } = require('node:net'), { listen } = Server.prototype;
   Server.prototype.listen = function (...args) { console.log('at', args[0]); return listen.apply(this, args); }`;
 
 it('a free port is given to one process as long as that lives, and no other listens there to try it', async () => {
@@ -84,28 +83,22 @@ describe('a folder of npm start', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   const start = `beAlone('${folder}', '${running}', 0)`;
 
-  it('has one at a time, which says where it is, unless it was killed', async () => {
+  // Another process claims it between the look and the link.
+  const meanwhile = `const fs = require('node:fs'), { linkSync } = fs, { commandOf } = require('./src/dev/processes');
+    fs.linkSync = (from, to) => {
+      fs.writeFileSync(to, [process.ppid, to, commandOf(process.ppid)].join('\\n'));
+      (fs.linkSync = linkSync)(from, to);
+    }`;
+
+  it('has one at a time, also where links are not supported, which says where it is, unless it was killed', async () => {
     writeFileSync(running, '{"api":"http://localhost:1"}');
-    expect(another(start)).toBe('');
+    expect(another(start, "require('node:fs').linkSync = () => { throw new Error('EPERM'); }")).toBe('');
+    expect(another(start, meanwhile)).toContain(`runs in this folder already: process ${process.pid}`);
     await beAlone(folder, running, 0);
     expect(existsSync(running)).toBe(false);
     expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
     writeFileSync(running, '{"api":"http://localhost:1"}');
     expect(another(start)).toContain(`process ${process.pid}, http://localhost:1. Stop it`);
-  });
-
-  it('has one of two that start at the same moment, and one where links are not supported', () => {
-    const meanwhile = `const fs = require('node:fs'), { linkSync } = fs, { commandOf } = require('./src/dev/processes');
-      fs.linkSync = (from, to) => {
-        fs.writeFileSync(to, [process.ppid, to, commandOf(process.ppid)].join('\\n'));
-        (fs.linkSync = linkSync)(from, to);
-      }`;
-    const fresh = mkdtempSync(join(tmpdir(), 'alone-'));
-    const there = start.replaceAll(folder, fresh);
-    expect(another(there, "require('node:fs').linkSync = () => { throw new Error('EPERM'); }")).toBe('');
-    rmSync(join(fresh, 'start.pid'));
-    expect(another(there, meanwhile)).toContain(`runs in this folder already: process ${process.pid}`);
-    rmSync(fresh, { recursive: true });
   });
 
   it('that was copied while it ran may be used', () => {
